@@ -170,18 +170,18 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     });
 
     it('restores lost purchases once from their payments during reconciliation, and charges nothing', async () => {
-      const [lost, kept] = [newId(), newId()];
-      const before = (await buy(lost, { kind: 'storage', quantity: 3 })).body.data;
-      await buy(kept);
-      await lose(lost);
+      const [lostId, otherId] = [newId(), newId()];
+      const before = (await buy(lostId, { kind: 'storage', quantity: 3 })).body.data;
+      await buy(otherId);
+      await lose(lostId);
       const { db } = await testDeps();
       const processor = createPaymentProcessor({ secretKey: new Secret(stripe.secretKey), apiUrl: stripe.url });
       const reconcile = () => reconcileCharges({ db, processor }, new Date(Date.now() - 3_600_000), new Date());
-      expect(await reconcile()).to.deep.equal([lost]);
+      expect(await reconcile()).to.deep.equal([lostId]);
       expect(await reconcile()).to.deep.equal([]);
-      expect(await wakesOfAddOn(lost)).to.deep.equal(['addOn']);
-      expect(await settleAddOn({ db, processor }, lost, Date.now())).to.deep.equal({ done: true, outcome: 'active' });
-      const [again] = (await list()).data.filter((addOn) => 'id' in addOn && addOn.id === lost);
+      expect(await wakesOfAddOn(lostId)).to.deep.equal(['addOn']);
+      expect(await settleAddOn({ db, processor }, lostId, Date.now())).to.deep.equal({ done: true, outcome: 'active' });
+      const [again] = (await list()).data.filter((addOn) => 'id' in addOn && addOn.id === lostId);
       const { created_at: _, settled_at: __, ...bought } = before;
       expect(again).to.deep.include(bought);
       expect(stripe.payments).to.have.length(2);
@@ -260,9 +260,9 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     const refused = await callAt(other.base, 'POST', path(club), { token, body });
     expect(refused.body.data.status).to.equal('pending');
     const { text } = await buy(newId());
-    const said = [...other.log, ...api.log, refused.text, text].join('');
+    const output = [...other.log, ...api.log, refused.text, text].join('');
     await eachCase([wrong, stripe.secretKey], async (secret) => {
-      expect(said).to.not.include(secret);
+      expect(output).to.not.include(secret);
       expect(await columnsHolding(secret)).to.deep.equal([]);
     });
     await other.close();

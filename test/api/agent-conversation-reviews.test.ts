@@ -13,12 +13,12 @@ describe('agent conversation reviews', () => {
     classroom = await openAskingClassroom();
   });
 
-  const conversations = (path = '', { club, asked } = classroom) =>
-    call('GET', `/v1/clubs/${club.id}/agents/${asked.id}/conversations${path}`, { token: club.owner.token });
+  const conversations = (path = '', { club, openAgent } = classroom) =>
+    call('GET', `/v1/clubs/${club.id}/agents/${openAgent.id}/conversations${path}`, { token: club.owner.token });
 
   /** Asks a question and stores its answer. @returns the conversation's id */
   async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
-    const { conversationId, answerId, stream } = await askingOf(classroom.asked, student).ask({ content });
+    const { conversationId, answerId, stream } = await askingOf(classroom.openAgent, student).ask({ content });
     await endAnswer(answerId, { text: 'When it joins two ropes.' });
     await stream.event('done');
     return conversationId;
@@ -26,7 +26,7 @@ describe('agent conversation reviews', () => {
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
     it('lists the conversations of every student, newest message first, and filters them by student', async () => {
-      const other = await buildLearner(classroom.asked);
+      const other = await buildLearner(classroom.openAgent);
       const first = await talk();
       const second = await talk(other, 'And a hitch?');
       const { data, total } = (await conversations()).body;
@@ -43,7 +43,7 @@ describe('agent conversation reviews', () => {
 
     it('omits deleted conversations and conversations of a removed student', async () => {
       await classroom.remove(await talk());
-      const other = await buildLearner(classroom.asked);
+      const other = await buildLearner(classroom.openAgent);
       await talk(other);
       await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${other.id}`, {
         token: classroom.club.owner.token,
@@ -78,7 +78,7 @@ describe('agent conversation reviews', () => {
     it('returns 404 for an unknown or deleted conversation, and for one of another agent or club', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
-      expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');
+      expectError(await conversations(`/${id}`, { ...classroom, openAgent: sibling }), 'not_found');
       const foreign = await openAskingClassroom();
       expectError(await conversations(`/${id}`, foreign), 'not_found');
       expectError(await conversations(`/${newId()}`), 'not_found');

@@ -32,12 +32,12 @@ describe('agent conversations', () => {
   async function converse(turns: number): Promise<Id> {
     let conversationId: Id | undefined;
     for (let turn = 1; turn <= turns; turn++) {
-      const asked = await classroom.ask({
+      const question = await classroom.ask({
         content: `question ${turn}`,
         ...(conversationId !== undefined && { conversation_id: conversationId }),
       });
-      await endAnswer(asked.answerId, { text: `answer ${turn}` });
-      ({ conversationId } = asked);
+      await endAnswer(question.answerId, { text: `answer ${turn}` });
+      ({ conversationId } = question);
     }
     return conversationId ?? '';
   }
@@ -49,8 +49,8 @@ describe('agent conversations', () => {
     it('shows the agent without its instructions, and the student’s limits', async () => {
       const { body } = await classroom.agent();
       expect(body.data).to.deep.equal({
-        id: classroom.asked.id,
-        public_id: classroom.asked.publicId,
+        id: classroom.openAgent.id,
+        public_id: classroom.openAgent.publicId,
         name: 'Bosun',
         description: 'Knows knots.',
         limits: { daily_limit: 50, used: 0, remaining: 50, club_budget_exhausted: false },
@@ -58,14 +58,14 @@ describe('agent conversations', () => {
     });
 
     it('returns 403 not_entitled without access, and 404 for an unpublished or foreign agent', async () => {
-      const { asked, club } = classroom;
-      expectError(await askingOf(asked, await buildStudent(club.id)).agent(), 'not_entitled');
+      const { openAgent, club } = classroom;
+      expectError(await askingOf(openAgent, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);
       expectError(
         await askingOf({ clubId: club.id, publicId: foreign.publicId }, classroom.student).agent(),
         'not_found',
       );
-      await alter('agents', asked.id, { status: 'draft' });
+      await alter('agents', openAgent.id, { status: 'draft' });
       expectError(await classroom.agent(), 'not_found');
     });
   });
@@ -80,7 +80,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       const first = await classroom.ask({ content: 'first' });
       await classroom.ask({ content: 'second' });
-      await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask({ content: 'somebody else’s' });
+      await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)).ask({ content: 'somebody else’s' });
       expect(await titles()).to.deep.equal([['second', 'first'], 2]);
       await endAnswer(first.answerId);
       const again = await classroom.ask({ content: 'again', conversation_id: first.conversationId });
@@ -93,16 +93,16 @@ describe('agent conversations', () => {
       await classroom.ask({ content: 'first' });
       await loseAccess();
       expect(await titles()).to.deep.equal([['first'], 1]);
-      await alter('agents', classroom.asked.id, { status: 'archived' });
+      await alter('agents', classroom.openAgent.id, { status: 'archived' });
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
     it('returns 404 for an unknown agent, and for an archived agent if the student has no conversations', async () => {
       expectError(
-        await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
+        await askingOf({ ...classroom.openAgent, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
       );
-      await alter('agents', classroom.asked.id, { status: 'archived' });
+      await alter('agents', classroom.openAgent.id, { status: 'archived' });
       expectError(await classroom.conversations(), 'not_found');
     });
   });
@@ -172,7 +172,7 @@ describe('agent conversations', () => {
 
     it('returns 404 for an unknown conversation, and for one of another student or another club', async () => {
       const { conversationId } = await classroom.ask();
-      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       const elsewhere = await openAskingClassroom();
       await eachCase(
         [
@@ -268,7 +268,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       await eachCase(
         [await classroom.conversation(id), await classroom.rename(id, 'x'), await classroom.remove(id)],
-        (gone) => expectError(gone, 'not_found'),
+        (read) => expectError(read, 'not_found'),
       );
     });
 
@@ -330,14 +330,14 @@ describe('agent conversations', () => {
         deltaStatements.write(source, [{ answerId, callNo: 0, startsAt: 0, text: word }]);
 
       it('erases the parts that the worker wrote before the deletion', async () => {
-        const asked = await classroom.ask();
+        const question = await classroom.ask();
         let removal: Promise<Answer> | undefined;
         await withOpenTransaction(
           async (tx) => {
-            expect(await write(databaseOf(tx).source, asked)).to.deep.equal(['written']);
+            expect(await write(databaseOf(tx).source, question)).to.deep.equal(['written']);
           },
           async () => {
-            removal = classroom.remove(asked.conversationId);
+            removal = classroom.remove(question.conversationId);
             await untilWaitingForLocks(1);
           },
         );
@@ -346,15 +346,15 @@ describe('agent conversations', () => {
       });
 
       it('refuses the parts that the worker writes after the deletion', async () => {
-        const asked = await classroom.ask();
+        const question = await classroom.ask();
         const source = await testDatabase();
         await withOpenTransaction(
-          (tx) => eraseConversations(tx, [asked.conversationId], 'conversation_deleted', new Date()),
+          (tx) => eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           async () => {
-            expect(await write(source, asked)).to.deep.equal(['held']);
+            expect(await write(source, question)).to.deep.equal(['held']);
           },
         );
-        expect(await write(source, asked)).to.deep.equal(['lost']);
+        expect(await write(source, question)).to.deep.equal(['lost']);
         expect(await columnsHolding(word)).to.deep.equal([]);
       });
     });

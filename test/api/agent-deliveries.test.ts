@@ -119,7 +119,7 @@ describe('agent deliveries', () => {
   }
 
   /** Returns the bodies of the access.* facts that wait for the relay, as endpoints receive them. Each must match the contract. */
-  async function told(clubId = club.id): Promise<[string, unknown][]> {
+  async function accessFacts(clubId = club.id): Promise<[string, unknown][]> {
     const source = await testDatabase();
     const facts = await source.query<
       { id: Id; type: EventType; subjectId: Id; studentId: Id; details: null; occurredAt: Date }[]
@@ -161,7 +161,7 @@ describe('agent deliveries', () => {
         const { id } = created.body.data;
         const student = await buildStudent(club.id);
         await write('POST', '/enrollments', { student_id: student.id, delivery_id: id });
-        expect(await told()).to.deep.equal([['access.granted grant', { id, name: 'Ask the bosun', opens }]]);
+        expect(await accessFacts()).to.deep.equal([['access.granted grant', { id, name: 'Ask the bosun', opens }]]);
         const own = await call('GET', `/v1/clubs/${club.id}/classroom/enrollments`, student);
         expect(own.body.data.map((enrollment: { opens: unknown }) => enrollment.opens)).to.deep.equal([opens]);
         const change = (to: object) => write('PATCH', `/deliveries/${id}`, { opens: to });
@@ -217,14 +217,14 @@ describe('agent deliveries', () => {
       await write('PUT', `/enrollments/${data.id}/end`, { ends_at: end.toISOString() });
       expect(await entitled(student.id, new Date(end.getTime() - 1))).to.equal(true);
       expect(await entitled(student.id, end)).to.equal(false);
-      const bodies = await told();
+      const bodies = await accessFacts();
       expect(bodies.map(([type]) => type)).to.deep.equal([
         'access.granted grant',
         'access.revoked grant',
         'access.restored grant',
         'access.shortened grant',
       ]);
-      await eachCase(bodies, ([, said]) => expect(said).to.deep.equal(opened()));
+      await eachCase(bodies, ([, item]) => expect(item).to.deep.equal(opened()));
     });
 
     it('opens the agent by an invitation and by a registration link', async () => {
@@ -238,7 +238,7 @@ describe('agent deliveries', () => {
       const answer = await call('POST', claim, { token: student.token });
       expect(answer.body.data.deliveries).to.deep.equal([delivery.name]);
       expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted invite', opened()],
         ['access.granted registration_link', opened()],
       ]);
@@ -250,7 +250,7 @@ describe('agent deliveries', () => {
       await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
       expect(await agentsOf(known.token)).to.deep.equal([agent.id]);
       expect(await entitled(await studentOf(fresh))).to.equal(true);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted import', opened()],
         ['access.granted import', opened()],
       ]);
@@ -261,7 +261,7 @@ describe('agent deliveries', () => {
       const email = `${newId()}@example.com`;
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
       expect(await entitled(await studentOf(email))).to.equal(true);
-      expect(await told()).to.deep.equal([['access.granted free', opened()]]);
+      expect(await accessFacts()).to.deep.equal([['access.granted free', opened()]]);
     });
 
     it('opens the agent by the sale of a mapped product, until its refund', async () => {
@@ -276,7 +276,7 @@ describe('agent deliveries', () => {
       expect(await entitled(buyer)).to.equal(true);
       await sell(shop, purchaseNotice(shop, 'refunded'));
       expect(await entitled(buyer)).to.equal(false);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted purchase', opened()],
         ['access.revoked purchase', opened()],
       ]);

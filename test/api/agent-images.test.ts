@@ -129,13 +129,13 @@ describe('agent images', () => {
       student = await buildLearner(agent);
       uploader = { club, student };
       const { ask, refused } = askingOf(agent, student);
-      const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
+      const [shownImage, otherImage] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
       await reserved(18);
       expectError(await reserving(uploader, picture), 'too_many_images');
-      const { stream } = await ask({ image_ids: [shown.id] });
+      const { stream } = await ask({ image_ids: [shownImage.id] });
       stream.close();
       expect((await reserving(uploader, picture)).status).to.equal(201);
-      expectError(await refused({ image_ids: [kept.id] }), 'daily_limit_reached');
+      expectError(await refused({ image_ids: [otherImage.id] }), 'daily_limit_reached');
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
   });
@@ -159,12 +159,12 @@ describe('agent images', () => {
         expect(download.headers.get('content-disposition')).to.equal(
           `attachment; filename="${name}"; filename*=UTF-8''${name}`,
         );
-        const kept = Buffer.from(await download.arrayBuffer());
-        expect(kept.length).to.equal(ready.size_bytes);
-        expect(await sharp(kept).metadata()).to.include({ width, height });
+        const storedBytes = Buffer.from(await download.arrayBuffer());
+        expect(storedBytes.length).to.equal(ready.size_bytes);
+        expect(await sharp(storedBytes).metadata()).to.include({ width, height });
         const preview = await fetch(ready.preview_url ?? '');
         expect(preview.headers.get('content-disposition')).to.match(/^inline; /);
-        expect(Buffer.from(await preview.arrayBuffer()).equals(kept)).to.equal(true);
+        expect(Buffer.from(await preview.arrayBuffer()).equals(storedBytes)).to.equal(true);
       });
     });
 

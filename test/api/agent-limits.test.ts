@@ -95,9 +95,9 @@ describe('the limits of an agent', () => {
 
   it('counts each student and each agent separately', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
-    const { club, asked, student } = classroom;
+    const { club, openAgent, student } = classroom;
     await classroom.ask();
-    await askingOf(asked, await buildLearner(asked)).ask();
+    await askingOf(openAgent, await buildLearner(openAgent)).ask();
     const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
     await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
     await askingOf(other, student).ask();
@@ -106,7 +106,7 @@ describe('the limits of an agent', () => {
   it('shows 0 remaining questions if the limit is lowered below the number of asked questions', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 3 });
     for (let count = 0; count < 3; count++) await classroom.ask();
-    await alter('agents', classroom.asked.id, { daily_limit: 1 });
+    await alter('agents', classroom.openAgent.id, { daily_limit: 1 });
     expect(await limitsOf(classroom)).to.include({ daily_limit: 1, used: 3, remaining: 0 });
     expectError(await classroom.refused({}), 'daily_limit_reached');
   });
@@ -120,29 +120,29 @@ describe('the limits of an agent', () => {
       }
       const secondsOf = async () => Number((await classroom.refused({})).headers.get('retry-after'));
       expect(await secondsOf()).to.equal(22 * 3_600);
-      await alter('agents', classroom.asked.id, { daily_limit: 1 });
+      await alter('agents', classroom.openAgent.id, { daily_limit: 1 });
       expect(await secondsOf()).to.equal(24 * 3_600);
     }));
 
   it('ignores other students, other agents and questions of 24 hours ago in Retry-After', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
-      const { club, asked, student } = classroom;
+      const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
-      const neighbour = await buildLearner(asked);
+      const neighbour = await buildLearner(openAgent);
       await classroom.ask();
       await age(classroom, hour);
       await classroom.ask();
       await age(classroom, 12 * hour);
       await askingOf(other, student).ask();
-      await askingOf(asked, neighbour).ask();
+      await askingOf(openAgent, neighbour).ask();
       await age(classroom, 10 * hour);
       await age({ student: neighbour }, 12 * hour);
       await classroom.ask();
       await age(classroom, 2 * hour);
       // The student's questions are 25, 24 and 2 hours old. Questions to another agent and of another student are 12 hours old.
-      await alter('agents', asked.id, { daily_limit: 1 });
+      await alter('agents', openAgent.id, { daily_limit: 1 });
       expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
@@ -206,7 +206,7 @@ describe('the club’s AI budget', () => {
 
   it('refuses questions of every student of this club, and of no other club', async () => {
     const classroom = await withBudget(0);
-    const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+    const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
     expectError(await other.refused({}), 'club_budget_exhausted');
     await (await openAskingClassroom()).ask();
   });
@@ -250,5 +250,5 @@ it('returns 429 rate_limited for a student’s 21st question in a minute, and ac
     const answer = await classroom.refused({});
     expectError(answer, 'rate_limited');
     expect(Number(answer.headers.get('retry-after'))).to.equal(secondsToNextMinute(now));
-    await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask();
+    await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)).ask();
   }));

@@ -77,7 +77,7 @@ describe('agents', () => {
       });
 
       it('stores every given field', async () => {
-        const given = {
+        const fields = {
           name: 'Bosun',
           public_id: 'Bosun_1',
           description: 'Knows the ropes.',
@@ -86,7 +86,7 @@ describe('agents', () => {
           daily_limit: 20,
           answer_max_tokens: 1_024,
         };
-        expect((await create(given)).body.data).to.include(given);
+        expect((await create(fields)).body.data).to.include(fields);
       });
 
       it('gives different public ids to agents with equal names, even to ten simultaneous requests', async () => {
@@ -193,11 +193,11 @@ describe('agents', () => {
         { status: 'archived' },
         { status: 'draft' },
       ];
-      await eachCase(changes, async (given) => {
+      await eachCase(changes, async (fields) => {
         clock.advance(1_000);
-        const { status, body } = await change(data.id, given);
+        const { status, body } = await change(data.id, fields);
         expect(status).to.equal(200);
-        expect(body.data).to.deep.equal({ ...data, ...given, updated_at: body.data.updated_at });
+        expect(body.data).to.deep.equal({ ...data, ...fields, updated_at: body.data.updated_at });
         expect(body.data.updated_at > data.updated_at).to.equal(true);
         expect((await write('GET', `/agents/${data.id}`)).body).to.deep.equal(body);
         ({ data } = body);

@@ -30,7 +30,7 @@ describe('answer streams', () => {
 
   const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
   /** Returns a client of the same student for another API process. */
-  const at = (base: string) => askingOf(classroom.asked, classroom.student, base);
+  const at = (base: string) => askingOf(classroom.openAgent, classroom.student, base);
 
   const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
 
@@ -77,9 +77,9 @@ describe('answer streams', () => {
     });
 
     it('sends the headers immediately, even if no event is ready', async () => {
-      const asked = await classroom.ask();
+      const question = await classroom.ask();
       await withApi({ streamHeartbeatMs: 600 * second }, async (base) => {
-        const stream = await at(base).reattach(asked); // The call resolves with the headers. The next comment would come after 10 minutes.
+        const stream = await at(base).reattach(question); // The call resolves with the headers. The next comment would come after 10 minutes.
         expect([stream.status, stream.raw()]).to.deep.equal([200, '']);
         stream.close();
       });
@@ -117,13 +117,13 @@ describe('answer streams', () => {
 
   describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
     it('starts at the given position without `accepted`, and sends the text that was written after it', async () => {
-      const asked = await classroom.ask();
-      await appendWords(asked.answerId, 'A knot ', 'is 🪢 a ');
-      const all = await classroom.reattach(asked);
-      const rest = await classroom.reattach(asked, 4); // a position inside an entry
-      const beyondTheKnot = await classroom.reattach(asked, 11); // Positions count code points, not UTF-16 units.
+      const question = await classroom.ask();
+      await appendWords(question.answerId, 'A knot ', 'is 🪢 a ');
+      const all = await classroom.reattach(question);
+      const rest = await classroom.reattach(question, 4); // a position inside an entry
+      const beyondTheKnot = await classroom.reattach(question, 11); // Positions count code points, not UTF-16 units.
       expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
-      await endAnswer(asked.answerId, { text: '*bend*' });
+      await endAnswer(question.answerId, { text: '*bend*' });
       const streams = [all, rest, beyondTheKnot];
       for (const stream of streams) await stream.event('done');
       expect(streams.map((stream) => stream.text())).to.deep.equal([
@@ -135,10 +135,10 @@ describe('answer streams', () => {
     });
 
     it('waits for more text at the end of the text', async () => {
-      const asked = await classroom.ask();
-      await appendWords(asked.answerId, 'So far');
-      const stream = await classroom.reattach(asked, 6);
-      await appendWords(asked.answerId, ', so good');
+      const question = await classroom.ask();
+      await appendWords(question.answerId, 'So far');
+      const stream = await classroom.reattach(question, 6);
+      await appendWords(question.answerId, ', so good');
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
@@ -164,14 +164,14 @@ describe('answer streams', () => {
     });
 
     it('sends a long text completely, in several pieces', async () => {
-      const asked = await classroom.ask();
+      const question = await classroom.ask();
       const text = '🪢 bends and hitches '.repeat(4_000);
-      await appendWords(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
-      const under = await classroom.reattach(asked, 1);
-      await endAnswer(asked.answerId);
-      const after = await classroom.reattach(asked, 2);
+      await appendWords(question.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
+      const under = await classroom.reattach(question, 1);
+      await endAnswer(question.answerId);
+      const after = await classroom.reattach(question, 2);
       for (const [stream, from] of [
-        [asked.stream, 0],
+        [question.stream, 0],
         [under, 1],
         [after, 2],
       ] as const) {
@@ -203,7 +203,7 @@ describe('answer streams', () => {
       await endAnswer(answerId);
       expectError(await classroom.refusedStream(conversationId, answerId, '?from=4'), 'invalid_request');
       const other = await classroom.ask();
-      const stranger = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const stranger = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       await eachCase(
         [
           await classroom.refusedStream(conversationId, other.answerId),
@@ -219,14 +219,14 @@ describe('answer streams', () => {
   describe('a client that disconnects', () => {
     it('does not interrupt the answer, and closes the client’s streams', async () => {
       await noStreams();
-      const asked = await classroom.ask();
-      const again = await classroom.reattach(asked);
+      const question = await classroom.ask();
+      const again = await classroom.reattach(question);
       expect(await openStreams()).to.equal(2);
-      asked.stream.close();
+      question.stream.close();
       again.close();
       await until('the streams to be closed', { timeoutMs: 15 * second }, async () => (await openStreams()) === 0);
-      await endAnswer(asked.answerId, { text: 'Nobody listens.' });
-      const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
+      await endAnswer(question.answerId, { text: 'Nobody listens.' });
+      const [, answer] = (await classroom.conversation(question.conversationId)).body.data.messages;
       expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });
     });
   });
@@ -235,14 +235,14 @@ describe('answer streams', () => {
     it('reads the text from Postgres at a limited rate, and sends all of it', async function () {
       this.timeout(60 * second);
       const megabytes = 30;
-      let taken = 0;
+      let readCharacters = 0;
       const counting = (feed: AnswerFeed): AnswerFeed => ({
         ...feed,
         async *follow(...followed) {
           const parts = feed.follow(...followed);
           let part = await parts.next();
           for (; !part.done; part = await parts.next()) {
-            taken += part.value.length;
+            readCharacters += part.value.length;
             yield part.value;
           }
           return part.value;
@@ -252,26 +252,26 @@ describe('answer streams', () => {
         deps: (usual) => ({ ...usual, deps: { ...usual.deps, answers: counting(usual.deps.answers) } }),
       });
       try {
-        const asked = await at(app.base).ask();
-        asked.stream.pause();
+        const question = await at(app.base).ask();
+        question.stream.pause();
         await (
           await testDatabase()
         ).query(
           `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
          SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, $2) AS entry`,
-          [asked.answerId, megabytes * 1_000],
+          [question.answerId, megabytes * 1_000],
         );
         await notifyStreams();
         let before = -1;
         await until('the connection to be full', { timeoutMs: 20 * second }, async () => {
-          const isFull = taken > 0 && taken === before;
-          before = taken;
+          const isFull = readCharacters > 0 && readCharacters === before;
+          before = readCharacters;
           await new Promise((resolve) => setTimeout(resolve, 300));
           return isFull;
         });
-        expect(taken).to.be.below((megabytes * 1_000_000) / 2);
-        asked.stream.resume();
-        const text = await asked.stream.textOf(megabytes * 1_000_000, 40 * second);
+        expect(readCharacters).to.be.below((megabytes * 1_000_000) / 2);
+        question.stream.resume();
+        const text = await question.stream.textOf(megabytes * 1_000_000, 40 * second);
         const expected = Array.from({ length: megabytes * 1_000 }, (_, entry) =>
           String(entry + 1).padStart(1_000, '.'),
         );
@@ -282,10 +282,10 @@ describe('answer streams', () => {
     });
 
     it('sends every byte to a client that reads one byte at a time', async () => {
-      const asked = await classroom.ask();
-      await endAnswer(asked.answerId, { text: 'Every byte 🪢 comes.' });
+      const question = await classroom.ask();
+      await endAnswer(question.answerId, { text: 'Every byte 🪢 comes.' });
       const { port } = await testApi();
-      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`;
+      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${question.conversationId}/messages/${question.answerId}/stream`;
       const bytes: number[] = [];
       const take = (_: number, buffer: Uint8Array) => bytes.push(...buffer.subarray(0, 1)) > 0;
       const socket = connect({ host: '127.0.0.1', port, onread: { buffer: Buffer.alloc(1), callback: take } });
@@ -305,7 +305,7 @@ describe('answer streams', () => {
         const bases = [baseOf(await testApi()), other];
         const answers = await Promise.all(Array.from({ length: 10 }, () => classroom.ask()));
         const streams = await Promise.all(
-          answers.flatMap((asked) => [...bases, ...bases].map((base) => at(base).reattach(asked))),
+          answers.flatMap((question) => [...bases, ...bases].map((base) => at(base).reattach(question))),
         );
         const words = Array.from({ length: 12 }, (_, place) => `word ${place} 🪢 `);
         for (const word of words) await Promise.all(answers.map(({ answerId }) => appendWords(answerId, word)));
@@ -319,14 +319,14 @@ describe('answer streams', () => {
 
     it('closes the streams of a process that stops immediately, and continues them in another process', async () => {
       const api = await startApi(await testConfig());
-      const asked = await at(baseOf(api)).ask();
-      await appendWords(asked.answerId, 'So far');
-      await asked.stream.textOf(6);
+      const question = await at(baseOf(api)).ask();
+      await appendWords(question.answerId, 'So far');
+      await question.stream.textOf(6);
       await withoutTimersOf(5 * second, () => api.stop()); // The process must exit without a signal.
-      expect(await asked.stream.ended).to.equal('whole');
-      expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
-      const rest = await classroom.reattach(asked, 6);
-      await endAnswer(asked.answerId, { text: ', so good' });
+      expect(await question.stream.ended).to.equal('whole');
+      expect(question.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
+      const rest = await classroom.reattach(question, 6);
+      await endAnswer(question.answerId, { text: ', so good' });
       await rest.event('done');
       expect(rest.text()).to.equal(', so good');
     });
@@ -336,18 +336,20 @@ describe('answer streams', () => {
     it('closes the session’s streams in every process after sign-out, expiry or removal, but no others', async () => {
       const [signedOut, expired, removed, other] = [
         classroom,
-        ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.asked)))).map((student) => ({
-          ...askingOf(classroom.asked, student),
+        ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.openAgent)))).map((student) => ({
+          ...askingOf(classroom.openAgent, student),
           student,
         })),
       ] as const;
       await withApi({ clock: clock.now }, async (base) => {
         const all = [signedOut, expired, removed, other].map((one) => one ?? fail());
-        const asked = await Promise.all(all.map((one) => one.ask()));
+        const questions = await Promise.all(all.map((one) => one.ask()));
         const elsewhere = await Promise.all(
-          all.map(({ student }, index) => askingOf(classroom.asked, student, base).reattach(asked[index] ?? fail())),
+          all.map(({ student }, index) =>
+            askingOf(classroom.openAgent, student, base).reattach(questions[index] ?? fail()),
+          ),
         );
-        const streams = asked.map(({ stream }, index) => [stream, elsewhere[index] ?? fail()]);
+        const streams = questions.map(({ stream }, index) => [stream, elsewhere[index] ?? fail()]);
         await call('DELETE', '/v1/auth/session', { token: all[0]?.student.token });
         await (
           await testDatabase()
@@ -360,7 +362,7 @@ describe('answer streams', () => {
           expect(stream.events.some(({ event }) => event !== 'accepted')).to.equal(false);
         }
         for (const stream of streams[2] ?? []) expect(await stream.ended).to.equal('whole');
-        const { answerId } = asked[3] ?? fail();
+        const { answerId } = questions[3] ?? fail();
         await endAnswer(answerId, { text: 'Still here' });
         for (const stream of streams[3] ?? [])
           expect((await stream.event('done')).data.answer.content).to.equal('Still here');
@@ -369,16 +371,21 @@ describe('answer streams', () => {
   });
 
   describe('429 rate_limited', () => {
-    const refusedAt = async (base: string, asked: { conversationId: string; answerId: string }) => {
+    const refusedAt = async (base: string, question: { conversationId: string; answerId: string }) => {
       const { token } = classroom.student;
       const paths = `/v1/clubs/${classroom.club.id}/classroom`;
       const before = await rowCounts();
       const body = { id: randomUUID(), content: 'One more?' };
       for (const answer of [
-        await callAt(base, 'POST', `${paths}/agents/${classroom.asked.publicId}/messages`, { token, body }),
-        await callAt(base, 'GET', `${paths}/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`, {
-          token,
-        }),
+        await callAt(base, 'POST', `${paths}/agents/${classroom.openAgent.publicId}/messages`, { token, body }),
+        await callAt(
+          base,
+          'GET',
+          `${paths}/conversations/${question.conversationId}/messages/${question.answerId}/stream`,
+          {
+            token,
+          },
+        ),
       ]) {
         expectError(answer, 'rate_limited');
         expect(answer.headers.get('retry-after')).to.equal('5');
@@ -388,22 +395,22 @@ describe('answer streams', () => {
 
     it('refuses the third of two allowed streams of a student until one ends, and accepts other students', async () => {
       await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
-        const asked = await at(base).ask();
-        const again = await at(base).reattach(asked);
-        await refusedAt(base, asked);
-        await askingOf(classroom.asked, await buildLearner(classroom.asked), base).ask();
-        expectError(await classroom.refused({ conversation_id: asked.conversationId }), 'generation_in_progress');
-        await endAnswer(asked.answerId);
-        for (const stream of [asked.stream, again]) expect(await stream.ended).to.equal('whole');
+        const question = await at(base).ask();
+        const again = await at(base).reattach(question);
+        await refusedAt(base, question);
+        await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base).ask();
+        expectError(await classroom.refused({ conversation_id: question.conversationId }), 'generation_in_progress');
+        await endAnswer(question.answerId);
+        for (const stream of [question.stream, again]) expect(await stream.ended).to.equal('whole');
         await at(base).ask();
       });
     });
 
     it('refuses a stream above the process limit, also in another club, without using a permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
-        const other = askingOf(classroom.asked, await buildLearner(classroom.asked), base);
+        const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };
-        const path = `/v1/clubs/${classroom.club.id}/classroom/agents/${classroom.asked.publicId}/messages`;
+        const path = `/v1/clubs/${classroom.club.id}/classroom/agents/${classroom.openAgent.publicId}/messages`;
         for (let count = 0; count < 3; count++) {
           const body = { id: randomUUID(), content: 'Where?', ...unknown };
           expectError(await callAt(base, 'POST', path, { token: classroom.student.token, body }), 'not_found');

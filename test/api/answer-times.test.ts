@@ -15,7 +15,7 @@ const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
 /**
- * By chance, p is at most 0.01 in one of a hundred rounds, and in three rounds in a row once in a million runs. A real difference shows in
+ * Chance makes p at most 0.01 in one of a hundred rounds, and in three rounds in a row once in a million runs. A real difference shows in
  * all rounds.
  */
 const rounds = 3;
@@ -55,10 +55,10 @@ describe('response time (DEC-63)', function () {
     return performance.now() - sentAt;
   };
   const requestAll = async (path: string, addresses: readonly Address[]) => {
-    const left = addresses.values();
+    const queue = addresses.values();
     const times: { isKnown: boolean; ms: number }[] = [];
     const caller = async () => {
-      for (const address of left) times.push({ isKnown: address.isKnown, ms: await request(path, address) });
+      for (const address of queue) times.push({ isKnown: address.isKnown, ms: await request(path, address) });
     };
     await Promise.all(Array.from({ length: callsAtOnce }, caller));
     return times;
@@ -79,11 +79,11 @@ describe('response time (DEC-63)', function () {
 
   /** Makes as many requests for each address as the address may receive mails in an hour. The API answers without waiting for a tick. */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
-    const left = addresses
+    const queue = addresses
       .flatMap((address) => Array.from({ length: requestRules.mailsAnHour }, () => address))
       .values();
     const caller = async () => {
-      for (const { email } of left) await call('POST', path, { body: { club_id: clubId, email } });
+      for (const { email } of queue) await call('POST', path, { body: { club_id: clubId, email } });
     };
     await Promise.all(Array.from({ length: callsAtOnce }, caller));
   };

@@ -25,16 +25,16 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
 
-async function left(): Promise<Record<string, number | undefined>> {
+async function questionRowCounts(): Promise<Record<string, number | undefined>> {
   const counts = await rowCounts();
   return Object.fromEntries(questionTables.map((table) => [table, counts[table]]));
 }
 
 async function refusing(refuse: () => Promise<Answer>, code: ErrorCode): Promise<Answer> {
-  const before = await left();
+  const before = await questionRowCounts();
   const answer = await refuse();
   expectError(answer, code);
-  expect(await left()).to.deep.equal(before);
+  expect(await questionRowCounts()).to.deep.equal(before);
   return answer;
 }
 
@@ -44,9 +44,9 @@ const answering = async (classroom: AskingClassroom) => ({ conversation_id: (awa
 describe('a refused question', () => {
   let classroom: AskingClassroom;
   const refused =
-    (asked: object = {}, by: Pick<AskingClassroom, 'refused'> = classroom) =>
+    (body: object = {}, by: Pick<AskingClassroom, 'refused'> = classroom) =>
     () =>
-      by.refused(asked);
+      by.refused(body);
   beforeEach(async () => {
     classroom = await openAskingClassroom();
   });
@@ -67,11 +67,11 @@ describe('a refused question', () => {
     });
 
     it('refuses foreign, deleted and unknown conversations with equal answers', async () => {
-      const { club, asked, student } = classroom;
+      const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
       const ofOtherAgent = await askingOf(other, student).ask();
-      const ofOtherStudent = await askingOf(asked, await buildLearner(asked)).ask();
+      const ofOtherStudent = await askingOf(openAgent, await buildLearner(openAgent)).ask();
       const deleted = await classroom.ask();
       await classroom.remove(deleted.conversationId);
       const answers: string[] = [];
@@ -90,9 +90,9 @@ describe('a refused question', () => {
   });
 
   it('returns 403 not_entitled for access that is absent, not begun, ended, revoked or to another agent', async () => {
-    const { club, asked } = classroom;
+    const { club, openAgent } = classroom;
     const stranger = await buildStudent(club.id);
-    await refusing(refused({}, askingOf(asked, stranger)), 'not_entitled');
+    await refusing(refused({}, askingOf(openAgent, stranger)), 'not_entitled');
     const hour = 3_600_000;
     const other = await buildOpenAgent(club.id);
     await eachCase(
@@ -104,8 +104,8 @@ describe('a refused question', () => {
       ],
       async (terms) => {
         const student = await buildStudent(club.id);
-        await buildEnrollment(club.id, { studentId: student.id, deliveryId: asked.deliveryId, ...terms });
-        await refusing(refused({}, askingOf(asked, student)), 'not_entitled');
+        await buildEnrollment(club.id, { studentId: student.id, deliveryId: openAgent.deliveryId, ...terms });
+        await refusing(refused({}, askingOf(openAgent, student)), 'not_entitled');
       },
     );
   });
@@ -152,8 +152,8 @@ describe('a refused question', () => {
 
   describe('422 invalid_image', () => {
     it('refuses images of others, library files, and unknown, repeated and unready images', async () => {
-      const { club, student, asked } = classroom;
-      const other = await buildLearner(asked);
+      const { club, student, openAgent } = classroom;
+      const other = await buildLearner(openAgent);
       const own = await uploadFile({ club, student }, picture);
       const theirs = await uploadFile({ club, student: other }, picture);
       const library = await uploadFile({ club }, picture);
@@ -205,8 +205,8 @@ describe('a refused question', () => {
   });
 
   it('returns 400 for unknown properties and wrong types, and 422 for malformed ids', async () => {
-    await eachCase([{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }], (asked) =>
-      refusing(refused(asked), 'malformed_request'),
+    await eachCase([{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }], (body) =>
+      refusing(refused(body), 'malformed_request'),
     );
     await refusing(refused({ conversation_id: 'x' }), 'invalid_request');
     await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
@@ -220,10 +220,10 @@ describe('a refused question', () => {
       const base = `http://127.0.0.1:${api.port}`;
       const at = `/v1/clubs/${classroom.club.id}/classroom`;
       const { token } = classroom.student;
-      const ask = (asked: Asked) =>
-        callAt(base, 'POST', `${at}/agents/${classroom.asked.publicId}/messages`, {
+      const ask = (body: Asked) =>
+        callAt(base, 'POST', `${at}/agents/${classroom.openAgent.publicId}/messages`, {
           token,
-          body: { id: randomUUID(), content: 'Which knot?', ...asked },
+          body: { id: randomUUID(), content: 'Which knot?', ...body },
         });
       await refusing(() => ask({}), 'not_configured');
       await refusing(() => ask({ conversation_id: conversationId }), 'not_configured');
@@ -237,11 +237,11 @@ describe('a refused question', () => {
   describe('several reasons for a refusal', () => {
     /** Each step adds an earlier reason, from the last reason to the first. */
     it('reports the first reason, in the order from agent, feature and access to daily limit and budget', async () => {
-      const { club, asked, student } = classroom;
+      const { club, openAgent, student } = classroom;
       const { id } = (await classroom.ask()).data.question;
       const running = await answering(classroom);
       const all = { id, ...running, image_ids: [newId()] };
-      await alter('agents', asked.id, { daily_limit: 0 });
+      await alter('agents', openAgent.id, { daily_limit: 0 });
       await (await testDatabase()).query(`UPDATE clubs SET ai_monthly_limit = 0 WHERE id = $1`, [club.id]);
 
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_found');
@@ -249,14 +249,14 @@ describe('a refused question', () => {
       await refusing(refused({ ...all, id: randomUUID() }), 'generation_in_progress');
       await refusing(refused({ image_ids: all.image_ids }), 'invalid_image');
       await refusing(refused(), 'daily_limit_reached');
-      await alter('agents', asked.id, { daily_limit: 100 });
+      await alter('agents', openAgent.id, { daily_limit: 100 });
       await refusing(refused(), 'club_budget_exhausted');
 
       await (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [student.id]);
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_entitled');
       await buildPlan(club.id, 'starter');
       await refusing(refused({ ...all, conversation_id: newId() }), 'feature_not_in_plan');
-      await alter('agents', asked.id, { status: 'archived' });
+      await alter('agents', openAgent.id, { status: 'archived' });
       const answer = await refusing(refused(all), 'not_found');
       expect(answer.body.error.message).to.include('agent');
     });

@@ -56,12 +56,12 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     it('returns 409 message_exists for a repeated id, and neither asks nor charges again', async () => {
-      const asked = { id: randomUUID() };
-      const { answerId } = await classroom.ask(asked);
+      const question = { id: randomUUID() };
+      const { answerId } = await classroom.ask(question);
       const before = await traces(classroom);
-      expectError(await classroom.refused(asked), 'message_exists');
+      expectError(await classroom.refused(question), 'message_exists');
       await endAnswer(answerId);
-      expectError(await classroom.refused(asked), 'message_exists');
+      expectError(await classroom.refused(question), 'message_exists');
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
@@ -77,7 +77,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const others = [
-        askingOf(classroom.asked, await buildLearner(classroom.asked)),
+        askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)),
         await openAskingClassroom(),
         classroom,
       ];
@@ -95,7 +95,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(path);
       const read = await call('GET', path, { token: classroom.student.token });
       expect(read.body.data.messages[0].id).to.equal(id);
-      expect(await locationOf(askingOf(classroom.asked, await buildLearner(classroom.asked)))).to.equal(null);
+      expect(await locationOf(askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)))).to.equal(null);
       expect(await locationOf(await openAskingClassroom())).to.equal(null);
       await classroom.remove(conversationId);
       expect(await locationOf(classroom)).to.equal(null);
@@ -103,17 +103,17 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('accepts one of three identical simultaneous questions, and answers the others with 409', async () => {
       for (let round = 0; round < 6; round++) {
-        const asked = { id: randomUUID() };
-        const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(asked))));
+        const question = { id: randomUUID() };
+        const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(question))));
         expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists', 'message_exists']);
       }
     });
 
     it('accepts one of two students who send equal ids simultaneously, and answers the other with 409', async () => {
-      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       for (let round = 0; round < 10; round++) {
-        const asked = { id: randomUUID() };
-        const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(asked))));
+        const question = { id: randomUUID() };
+        const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(question))));
         expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists']);
       }
     });
@@ -275,7 +275,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('wakes the run of the answer once, with opaque ids only', async () => {
       const id = randomUUID();
-      const { club, asked } = classroom;
+      const { club, openAgent } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);
       const source = await testDatabase();
       const [wake] = await source.query<object[]>(`SELECT * FROM wakes WHERE workflow_id = $1`, [`agent-answer/${id}`]);
@@ -283,7 +283,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         workflow_type: 'agentAnswer',
         subject_id: id,
         club_id: club.id,
-        attributes: { ClubId: club.id, AgentId: asked.id },
+        attributes: { ClubId: club.id, AgentId: openAgent.id },
       });
     });
 

@@ -37,7 +37,7 @@ describe('assignment submissions', () => {
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
   /** Submits once. The request must succeed. @returns the id of the submission */
-  const sent = async (assignment: Id, body?: object): Promise<Id> => {
+  const submitted = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
     return idOf(answer);
@@ -82,7 +82,7 @@ describe('assignment submissions', () => {
 
     it('returns 409 too_many_files above 20 unsubmitted files, also for simultaneous requests', async () => {
       const assignment = await assign({ maxFiles: 1 });
-      const kept = await Promise.all(Array.from({ length: 18 }, file));
+      const files = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));
       expect(answers.map(({ status }) => status)).to.have.members([201, 201, 409, 409, 409]);
       const refused = answers.find(({ status }) => status === 409);
@@ -90,7 +90,7 @@ describe('assignment submissions', () => {
       const image = { ...picture, size_bytes: 100 };
       const path = `/v1/clubs/${club.id}/classroom/agent-images`;
       expect((await call('POST', path, { token: learner.token, body: image })).status).to.equal(201);
-      await sent(assignment, { file_ids: kept.slice(0, 1) });
+      await submitted(assignment, { file_ids: files.slice(0, 1) });
       expect((await student.reserve(picture)).status).to.equal(201);
       expectError(await student.reserve(picture), 'too_many_files');
     });
@@ -104,8 +104,8 @@ describe('assignment submissions', () => {
     };
 
     it('lists the files that count towards the limit of 20, newest first', async () => {
-      const [first, taken, back] = [await file(), await file(), await file()];
-      const id = await sent(await assign({ maxFiles: 2 }), { file_ids: [taken, back] });
+      const [first, submittedFile, otherFile] = [await file(), await file(), await file()];
+      const id = await submitted(await assign({ maxFiles: 2 }), { file_ids: [submittedFile, otherFile] });
       await alter('media', await file(), { status: 'failed', error: 'too_large', erases_at: null });
       await alter('media', await file(), { purpose: 'agent_image' });
       await alter('media', await file(), { removed_at: clock.now() });
@@ -117,7 +117,7 @@ describe('assignment submissions', () => {
       expect(await listed()).to.deep.equal([[uploading, working, first], 3]);
       expect(await listed('?page=2&page_size=2')).to.deep.equal([[first], 3]);
       await student.withdraw(id);
-      expect(await listed()).to.deep.equal([[uploading, working, back, taken, first], 5]);
+      expect(await listed()).to.deep.equal([[uploading, working, otherFile, submittedFile, first], 5]);
     });
 
     it('erases the file before or after its upload, and frees its slot', async () => {
@@ -139,23 +139,23 @@ describe('assignment submissions', () => {
     });
 
     it('returns 409 in_use for a submitted file and 404 for a foreign or unknown file', async () => {
-      const taken = await file();
-      const id = await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
+      const submittedFile = await file();
+      const id = await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
       const image = await file();
       await alter('media', image, { purpose: 'agent_image' });
-      expectError(await student.drop(taken), 'in_use');
+      expectError(await student.drop(submittedFile), 'in_use');
       const unknown = await student.drop(newId());
       expectError(unknown, 'not_found');
       await eachCase([others, image], async (one) =>
         expect(visible(await student.drop(one))).to.equal(visible(unknown)),
       );
-      const left = await (
+      const rows = await (
         await testDatabase()
       ).query(`SELECT 1 FROM media WHERE club_id = $1 AND removed_at IS NULL`, [club.id]);
-      expect(left).to.have.length(3);
+      expect(rows).to.have.length(3);
       await student.withdraw(id);
-      expect((await student.drop(taken)).status).to.equal(204);
+      expect((await student.drop(submittedFile)).status).to.equal(204);
     });
   });
 
@@ -180,10 +180,12 @@ describe('assignment submissions', () => {
         reviews: [],
       });
       expect(Date.parse(dueAt) - Date.parse(submittedAt)).to.be.within(0, hour);
-      const [{ files: shown, ...attempt }] = attempts;
+      const [{ files: attemptFiles, ...attempt }] = attempts;
       expect(attempt).to.deep.equal({ number: 1, text: ' The bowline\nholds. ', submitted_at: submittedAt });
-      expect(shown.map((one: { id: Id }) => one.id)).to.deep.equal(files);
-      expect(shown[0]).to.include({ status: 'ready', file_name: 'My knot.pdf' }).and.to.have.property('download_url');
+      expect(attemptFiles.map((one: { id: Id }) => one.id)).to.deep.equal(files);
+      expect(attemptFiles[0])
+        .to.include({ status: 'ready', file_name: 'My knot.pdf' })
+        .and.to.have.property('download_url');
       expect(await Promise.all(files.map(unsentUntil))).to.deep.equal([null, null]);
       expect((await student.read(id)).body.data).to.include({ id, status: 'submitted' });
     });
@@ -209,15 +211,15 @@ describe('assignment submissions', () => {
 
     it('returns 422 invalid_file for foreign, unready, submitted, repeated and unknown files', async () => {
       const assignment = await assign({ maxFiles: 2 });
-      const taken = await file();
-      await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
+      const submittedFile = await file();
+      await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const uploading = idOf(await student.reserve({ file_name: 'knot.png', mime: 'image/png' }));
       const [mine, others] = [await file(), await buildAssignmentFile(club.id, (await buildStudent(club.id)).id)];
       const library = await file();
       await (await testDatabase()).query(`UPDATE media SET purpose = 'agent_image' WHERE id = $1`, [library]);
       const before = await rowCounts();
       await eachCase(
-        [[taken], [uploading], [others], [library], [mine, mine.toUpperCase()], [mine, newId()]],
+        [[submittedFile], [uploading], [others], [library], [mine, mine.toUpperCase()], [mine, newId()]],
         async (ids) => expectError(await student.send(assignment, { file_ids: ids }), 'invalid_file'),
       );
       expect(await rowCounts()).to.deep.equal(before);
@@ -229,14 +231,14 @@ describe('assignment submissions', () => {
       clock.advance(2 * hour + 60_000);
       expectError(await student.send(assignment), 'assignment_closed');
       expect((await reviewer.extend(assignment, learner.id, { closes_at: inHours(1) })).status).to.equal(200);
-      await sent(assignment);
+      await submitted(assignment);
       const other = handingInOf(course, await buildLearner(course));
       expectError(await other.send(assignment), 'assignment_closed');
     });
 
     it('returns 409 submission_state while the review is pending and after the approval', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       expectError(await student.send(assignment), 'submission_state');
       expect((await reviewer.approve(id)).status).to.equal(201);
       expectError(await student.send(assignment), 'submission_state');
@@ -259,22 +261,22 @@ describe('assignment submissions', () => {
     it('deletes a submission with its only attempt, and keeps its files reusable for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
-      const id = await sent(assignment, { file_ids: [one] });
+      const id = await submitted(assignment, { file_ids: [one] });
       const withdrawn = await student.withdraw(id);
       expect([withdrawn.status, withdrawn.body]).to.deep.equal([200, { data: {} }]);
       expectError(await student.read(id), 'not_found');
       expect((Number(await unsentUntil(one)) - clock.now().getTime()) / hour).to.be.within(7 * 24 - 1, 7 * 24);
-      expect(await sent(assignment, { file_ids: [one] })).not.to.equal(id);
+      expect(await submitted(assignment, { file_ids: [one] })).not.to.equal(id);
     });
 
     it('returns a withdrawn second attempt to changes_requested, and never reuses its number', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const [first, redo] = [[await file(), await file()], [await file()]];
-      const id = await sent(assignment, { file_ids: first });
+      const id = await submitted(assignment, { file_ids: first });
       await reviewer.return(id);
       const returned = (await reviewer.read(id)).body.data;
       clock.advance(hour);
-      await sent(assignment, { file_ids: redo });
+      await submitted(assignment, { file_ids: redo });
       const { body } = await student.withdraw(id, 2);
       expect(body.data.submission).to.include({ id, status: 'changes_requested', file_count: 2 });
       const names = ['status', 'submitted_at', 'reviewed_at', 'file_count', 'late', 'reviews'];
@@ -286,13 +288,13 @@ describe('assignment submissions', () => {
 
     it('returns 409 submission_changed for a reviewed attempt or a wrong number, and 404 to another student', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       expectError(await student.withdraw(id, 2), 'submission_changed');
       const other = handingInOf(course, await buildLearner(course));
       expectError(await other.withdraw(id), 'not_found');
       await reviewer.return(id);
       expectError(await student.withdraw(id), 'submission_changed');
-      await sent(assignment);
+      await submitted(assignment);
       expectError(await student.withdraw(id, 1), 'submission_changed');
     });
   });
@@ -300,7 +302,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
     it('returns the work with a comment and a mail to the student, and then approves it finally', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
       expect(returned.status).to.equal(201);
       expect(returned.body.data.status).to.equal('changes_requested');
@@ -308,55 +310,55 @@ describe('assignment submissions', () => {
       expect(review).to.deep.equal({ attempt: 1, outcome: 'changes_requested', comment: 'It slips.', media: [] });
       expect(returned.body.data.reviewed_at).to.equal(at);
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested']);
-      await sent(assignment);
+      await submitted(assignment);
       expect((await reviewer.read(id)).body.data).not.to.have.property('reviewed_at');
       expect((await reviewer.approve(id, 2)).body.data).to.include({ status: 'approved', late: false });
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested', 'assignment_approved']);
-      const seen = (await student.read(id)).body.data;
-      expect(seen.reviews.map((one: { attempt: number; outcome: string }) => [one.attempt, one.outcome])).to.deep.equal(
-        [
-          [1, 'changes_requested'],
-          [2, 'approved'],
-        ],
-      );
+      const submission = (await student.read(id)).body.data;
+      expect(
+        submission.reviews.map((one: { attempt: number; outcome: string }) => [one.attempt, one.outcome]),
+      ).to.deep.equal([
+        [1, 'changes_requested'],
+        [2, 'approved'],
+      ]);
     });
 
     it('attaches library files to the review, which the student reads until they are removed (MED-14)', async () => {
-      const id = await sent(await assign());
-      const { id: given } = await buildMedia(club.id, { bytes: 'See page 3.' });
-      const review = { attempt: 1, outcome: 'approved', media_ids: [given] };
+      const id = await submitted(await assign());
+      const { id: fileId } = await buildMedia(club.id, { bytes: 'See page 3.' });
+      const review = { attempt: 1, outcome: 'approved', media_ids: [fileId] };
       const unsent = await file();
       const before = await rowCounts();
       expectError(await reviewer.review(id, { ...review, media_ids: [newId()] }), 'not_found');
       expectError(await reviewer.review(id, { ...review, media_ids: [unsent] }), 'not_found');
       expect(await rowCounts()).to.deep.equal(before);
-      const [seen] = (await reviewer.review(id, review)).body.data.reviews;
-      expect(seen.media[0]).to.include({ id: given });
+      const [createdReview] = (await reviewer.review(id, review)).body.data.reviews;
+      expect(createdReview.media[0]).to.include({ id: fileId });
       expect((await student.read(id)).body.data.reviews[0].media[0]).to.have.property('download_url');
-      const usage = async () => (await callsOf(club)('GET', `/media/${given}/usage`)).body.data;
-      expect(await usage()).to.deep.equal([{ kind: 'assignment_review', id: seen.id, title: 'Lesson 1' }]);
+      const usage = async () => (await callsOf(club)('GET', `/media/${fileId}/usage`)).body.data;
+      expect(await usage()).to.deep.equal([{ kind: 'assignment_review', id: createdReview.id, title: 'Lesson 1' }]);
       await callsOf(club)('DELETE', `/students/${learner.id}`);
       expect(await usage()).to.deep.equal([]);
     });
 
     it('returns 409 submission_changed for an attempt that is not the last or not pending, and sends no mail', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       const before = await rowCounts();
       expectError(await reviewer.approve(id, 2), 'submission_changed');
       expect(await rowCounts()).to.deep.equal(before);
       await reviewer.return(id);
       expectError(await reviewer.approve(id), 'submission_changed');
-      await sent(assignment);
+      await submitted(assignment);
       expectError(await reviewer.approve(id, 1), 'submission_changed');
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested']);
-      const gone = await sent(await assign());
-      await student.withdraw(gone);
-      expectError(await reviewer.approve(gone), 'not_found');
+      const withdrawn = await submitted(await assign());
+      await student.withdraw(withdrawn);
+      expectError(await reviewer.approve(withdrawn), 'not_found');
     });
 
     it('returns 422 for requested changes without a comment, and 403 to support, which can read', async () => {
-      const id = await sent(await assign());
+      const id = await submitted(await assign());
       expectError(await reviewer.review(id, { attempt: 1, outcome: 'changes_requested' }), 'invalid_request');
       const support = reviewingOf(club, (await buildMember(club.id, 'support')).token);
       expectError(await support.approve(id), 'role_not_permitted');
@@ -369,15 +371,15 @@ describe('assignment submissions', () => {
     it('lists the oldest first, in pages, with counts that ignore only the status filter (ASG-1 to ASG-3)', async () => {
       const [one, two] = [await assign({ label: 'One', maxFiles: 1 }), await assign()];
       const other = await buildLearner(course);
-      const first = await sent(one, { file_ids: [await file()] });
+      const first = await submitted(one, { file_ids: [await file()] });
       clock.advance(1_000);
       const second = idOf(await handingInOf(course, other).send(one));
       clock.advance(1_000);
-      const third = await sent(two);
+      const third = await submitted(two);
       await reviewer.approve(second);
       await reviewer.return(first);
       clock.advance(1_000);
-      await sent(one, { text: 'Once more.' }); // The last attempt is now the newest, and has no files.
+      await submitted(one, { text: 'Once more.' }); // The last attempt is now the newest, and has no files.
       const listed = async (query: string) => {
         const { body } = await reviewer.queue(query);
         return [body.data.map(({ id }: { id: Id }) => id), body.total, body.counts];
@@ -413,7 +415,7 @@ describe('assignment submissions', () => {
   describe('the student’s own submissions', () => {
     it('stay readable after access to the lesson ends and after the assignment is deleted (ASG-11)', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       await revokeEnrollment(course, learner);
       await callsOf(club)('DELETE', `/assignments/${assignment}`);
       expect((await student.own()).body).to.deep.include({ total: 1 });
@@ -429,7 +431,7 @@ describe('assignment submissions', () => {
       const assignment = await assign({ maxFiles: 1, dueAt: inHours(1) });
       const trace = `trace-${newId()}`;
       const one = await file();
-      const id = await sent(assignment, { text: trace, file_ids: [one] });
+      const id = await submitted(assignment, { text: trace, file_ids: [one] });
       await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: `Dear ${trace}` });
       await reviewer.extend(assignment, learner.id, { due_at: inHours(3) });
       expect(await columnsHolding(trace)).to.have.members(['assignment_attempts.text', 'assignment_reviews.comment']);
@@ -438,13 +440,13 @@ describe('assignment submissions', () => {
       const counts = { submitted: 0, approved: 0, changes_requested: 0 };
       expect((await reviewer.queue()).body).to.deep.equal({ data: [], total: 0, counts });
       expect((await callsOf(club)('GET', `/assignments/${assignment}/extensions`)).body.total).to.equal(0);
-      const [left] = await (
+      const [fileRow] = await (
         await testDatabase()
       ).query<{ removed: boolean; due: boolean }[]>(
         `SELECT removed_at IS NOT NULL AS removed, erases_at <= removed_at AS due FROM media WHERE id = $1`,
         [one],
       );
-      expect(left).to.deep.equal({ removed: true, due: true });
+      expect(fileRow).to.deep.equal({ removed: true, due: true });
     });
   });
 });

@@ -92,10 +92,10 @@ describe('assignments', () => {
 
   describe('PATCH and DELETE /v1/clubs/{clubId}/assignments/{assignmentId}', () => {
     it('changes the given fields, removes an empty text, and returns 422 for an inconsistent result', async () => {
-      const { id, ...made } = (await create({ block_label: 'One', due_at: inHours(1), max_files: 1 })).body.data;
+      const { id, ...fields } = (await create({ block_label: 'One', due_at: inHours(1), max_files: 1 })).body.data;
       const change = (body: object) => write('PATCH', `/assignments/${id}`, body);
       expectError(await change({ closes_at: inHours(0) }), 'invalid_request');
-      expect((await change({ takes_text: false })).body.data).to.include({ takes_text: false, due_at: made.due_at });
+      expect((await change({ takes_text: false })).body.data).to.include({ takes_text: false, due_at: fields.due_at });
       expectError(await change({ max_files: 0 }), 'invalid_request');
       for (const day of ['2027-02-29', '2027-04-31'])
         expectError(await change({ due_at: `${day}T10:00:00Z` }), 'invalid_request');
@@ -110,8 +110,8 @@ describe('assignments', () => {
       await eachCase([['GET'], ['PATCH', { prompt: 'Again' }], ['DELETE']] as const, async ([method, body]) =>
         expectError(await write(method, `/assignments/${one}`, body), 'not_found'),
       );
-      const [left] = (await student.list(lesson().publicId)).body.data;
-      expect(left).to.include({ id: two, position: 1 });
+      const [remaining] = (await student.list(lesson().publicId)).body.data;
+      expect(remaining).to.include({ id: two, position: 1 });
       await write('DELETE', `/lessons/${lesson().id}`);
       expectError(await write('GET', `/assignments/${two}`), 'not_found');
     });
@@ -119,15 +119,15 @@ describe('assignments', () => {
 
   describe('library files of an assignment', () => {
     it('are shown to students, and cannot be deleted without confirmation or added once archived (MED-14)', async () => {
-      const { id: shown } = await buildMedia(club.id, { bytes: 'How to tie it.' });
+      const { id: fileId } = await buildMedia(club.id, { bytes: 'How to tie it.' });
       const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
-      const { body } = await create({ block_label: 'One', media_ids: [shown, shown.toUpperCase()] });
-      expect(body.data.media.map((one: { id: Id }) => one.id)).to.deep.equal([shown]);
-      const [seen] = (await student.list(lesson().publicId)).body.data;
-      expect(seen.media[0]).to.include({ id: shown, status: 'ready' }).and.to.have.property('download_url');
+      const { body } = await create({ block_label: 'One', media_ids: [fileId, fileId.toUpperCase()] });
+      expect(body.data.media.map((one: { id: Id }) => one.id)).to.deep.equal([fileId]);
+      const [shownAssignment] = (await student.list(lesson().publicId)).body.data;
+      expect(shownAssignment.media[0]).to.include({ id: fileId, status: 'ready' }).and.to.have.property('download_url');
       const usage = async (file: Id) => (await write('GET', `/media/${file}/usage`)).body.data;
-      expect(await usage(shown)).to.deep.equal([{ kind: 'assignment', id: body.data.id, title: 'One' }]);
-      expectError(await write('DELETE', `/media/${shown}`), 'in_use');
+      expect(await usage(fileId)).to.deep.equal([{ kind: 'assignment', id: body.data.id, title: 'One' }]);
+      expectError(await write('DELETE', `/media/${fileId}`), 'in_use');
       await alter('media', other, { archived: true });
       const before = await rowCounts();
       expectError(await create({ media_ids: [other] }), 'media_archived');
@@ -136,20 +136,20 @@ describe('assignments', () => {
       expect((await write('PATCH', `/assignments/${body.data.id}`, { media_ids: [] })).body.data.media).to.deep.equal(
         [],
       );
-      expect(await usage(shown)).to.deep.equal([]);
+      expect(await usage(fileId)).to.deep.equal([]);
     });
 
     it('are free again once the assignment or its lesson is deleted', async () => {
-      const { id: shown } = await buildMedia(club.id);
-      const usage = async () => (await write('GET', `/media/${shown}/usage`)).body.total;
-      const { id } = (await create({ media_ids: [shown] })).body.data;
-      await create({ media_ids: [shown] });
+      const { id: fileId } = await buildMedia(club.id);
+      const usage = async () => (await write('GET', `/media/${fileId}/usage`)).body.total;
+      const { id } = (await create({ media_ids: [fileId] })).body.data;
+      await create({ media_ids: [fileId] });
       expect(await usage()).to.equal(2);
       await write('DELETE', `/assignments/${id}`);
       expect(await usage()).to.equal(1);
       await write('DELETE', `/lessons/${lesson().id}`);
       expect(await usage()).to.equal(0);
-      expect((await write('DELETE', `/media/${shown}`)).status).to.equal(204);
+      expect((await write('DELETE', `/media/${fileId}`)).status).to.equal(204);
     });
   });
 
@@ -163,8 +163,8 @@ describe('assignments', () => {
       expect(await listed()).to.deep.equal([a, b, c]);
       expect((await order([c, a.toUpperCase(), b])).status).to.equal(204);
       expect(await listed()).to.deep.equal([c, a, b]);
-      const seen = (await student.list(lesson().publicId)).body.data;
-      expect(seen.map((one: { id: Id; position: number }) => [one.id, one.position])).to.deep.equal([
+      const shownAssignments = (await student.list(lesson().publicId)).body.data;
+      expect(shownAssignments.map((one: { id: Id; position: number }) => [one.id, one.position])).to.deep.equal([
         [c, 1],
         [a, 2],
         [b, 3],
@@ -215,10 +215,10 @@ describe('assignments', () => {
   describe('extensions for one student', () => {
     it('moves both dates for one student, until the next extension replaces it or it is deleted (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
-      const given = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
-      const { created_at: at, updated_at: updatedAt, ...record } = given.body.data;
+      const extension = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
+      const { created_at: at, updated_at: updatedAt, ...record } = extension.body.data;
       const named = { id: learner.id, name: 'Stella Student', email: learner.email };
-      expect(record).to.deep.equal({ student: named, due_at: given.body.data.due_at });
+      expect(record).to.deep.equal({ student: named, due_at: extension.body.data.due_at });
       expect(updatedAt).to.equal(at);
       const dates = async () => {
         const [one] = (await student.list(lesson().publicId)).body.data;

@@ -483,16 +483,16 @@ describe('the authorization table', () => {
         const club = await buildClub();
         const underClub = pathParameters.includes('clubId');
         const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
-        const got: Record<string, unknown> = {};
-        const wanted: Record<string, unknown> = {};
+        const actual: Record<string, unknown> = {};
+        const expectedAnswers: Record<string, unknown> = {};
         await eachCase(Object.entries(callers), async ([name, caller]) => {
           const path = pathOf(operation, { clubId: caller.clubId ?? club.id });
           const answer = await call(method.toUpperCase(), path, { token: caller.token, ...sentTo(operation) });
-          got[name] = outcomeOf(answer);
-          wanted[name] = expected(operationId, caller);
+          actual[name] = outcomeOf(answer);
+          expectedAnswers[name] = expected(operationId, caller);
           if (answer.status >= 400) expect(answer.status).to.equal(errorStatus[answer.body.error.code as ErrorCode]);
         });
-        expect(got).to.deep.equal(wanted);
+        expect(actual).to.deep.equal(expectedAnswers);
       });
     }
   });

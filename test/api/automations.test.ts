@@ -37,10 +37,10 @@ describe('automations', () => {
 
   describe('drafts', () => {
     it('creates a draft, and returns its revision as ETag', async () => {
-      const made = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
-      expect(made.status).to.equal(201);
-      const { id, created_at: at } = made.body.data;
-      expect(made.body.data).to.deep.equal({
+      const created = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
+      expect(created.status).to.equal(201);
+      const { id, created_at: at } = created.body.data;
+      expect(created.body.data).to.deep.equal({
         id,
         name: 'Welcome aboard',
         status: 'draft',
@@ -51,8 +51,8 @@ describe('automations', () => {
         updated_at: at,
       });
       const read = await send('GET', `/workflows/${id}`);
-      expect(read.body).to.deep.equal(made.body);
-      expect([made.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
+      expect(read.body).to.deep.equal(created.body);
+      expect([created.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
     });
 
     it('lists automations newest first, by status, in pages', async () => {

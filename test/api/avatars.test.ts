@@ -167,9 +167,9 @@ describe('avatars of students', () => {
       await eachCase(kinds, async ([bytes, mime, side]) => {
         const ready = await uploadFile(uploader, { ...portrait, bytes });
         expect(ready).to.include({ status: 'ready', mime, width: side, height: side });
-        const { type, bytes: kept } = await opened(await own());
-        expect([type, kept.length]).to.deep.equal([mime, ready.size_bytes]);
-        const { width, height, exif } = await sharp(kept).metadata();
+        const { type, bytes: storedBytes } = await opened(await own());
+        expect([type, storedBytes.length]).to.deep.equal([mime, ready.size_bytes]);
+        const { width, height, exif } = await sharp(storedBytes).metadata();
         expect([width, height, exif]).to.deep.equal([side, side, undefined]);
         if (bytes === halves) expect(await colorOf(await own())).to.equal('blue');
       });
@@ -185,7 +185,7 @@ describe('avatars of students', () => {
       const lesson = course.lessons[0]?.publicId ?? '';
       const send = callsOf(club);
       const email = `?q=${encodeURIComponent(student.email)}`;
-      const shown: Record<string, string | undefined> = {
+      const addresses: Record<string, string | undefined> = {
         session: await own(),
         read: (await send('GET', `/students/${student.id}`)).body.data.avatar_url,
         list: (await send('GET', '/students')).body.data[0].avatar_url,
@@ -198,10 +198,10 @@ describe('avatars of students', () => {
         lessonComment: (await classroom.comment(lesson, 'Aye')).body.data.author.avatar_url,
         lessonComments: (await classroom.comments(lesson)).body.data[0].author.avatar_url,
       };
-      const paths = new Set(Object.values(shown).map((address) => new URL(address ?? '').pathname));
+      const paths = new Set(Object.values(addresses).map((address) => new URL(address ?? '').pathname));
       expect(paths.size).to.equal(1);
-      await eachCase(Object.values(shown), async (address) => expect((await opened(address)).status).to.equal(200));
-      expect((await opened(shown['session']?.split('?')[0])).status).to.equal(403);
+      await eachCase(Object.values(addresses), async (address) => expect((await opened(address)).status).to.equal(200));
+      expect((await opened(addresses['session']?.split('?')[0])).status).to.equal(403);
     });
 
     it('replaces and erases the previous avatar, and has a record that only its owner can read', async () => {

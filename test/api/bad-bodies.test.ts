@@ -22,7 +22,7 @@ const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
   what: string;
-  sent: Pick<Call, 'raw' | 'body' | 'headers'>;
+  contents: Pick<Call, 'raw' | 'body' | 'headers'>;
   code: ErrorCode;
 }
 
@@ -31,7 +31,7 @@ function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case
   const text = JSON.stringify(good);
   const raw = (what: string, body: string | Uint8Array, code: ErrorCode = 'malformed_request', headers = {}): Case => ({
     what,
-    sent: { raw: body, headers },
+    contents: { raw: body, headers },
     code,
   });
   const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
@@ -77,7 +77,7 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   if (schema['additionalProperties'] !== false) return [];
   const json = (what: string, body: unknown, code: ErrorCode = 'malformed_request'): Case => ({
     what,
-    sent: { raw: typeof body === 'string' ? body : JSON.stringify(body) },
+    contents: { raw: typeof body === 'string' ? body : JSON.stringify(body) },
     code,
   });
   const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
@@ -122,20 +122,20 @@ describe('a bad body, which gets an error and writes nothing', () => {
     it(`returns the code of each fault, and writes nothing: ${nameOf(operation)}`, async () => {
       const good = bodyOf(operation) ?? {};
       const cases = [...unreadable(operation, good), ...unfit(operation, good)];
-      const got: Record<string, unknown> = {};
-      const wanted: Record<string, unknown> = {};
+      const actual: Record<string, unknown> = {};
+      const expected: Record<string, unknown> = {};
       for (let from = 0; from < cases.length; from += callsEach) {
         const { clubId, token } = await tokenFor(operation);
         const path = pathOf(operation, { clubId });
         const before = await rowCounts();
-        for (const { what, sent, code } of cases.slice(from, from + callsEach)) {
-          const answer = await call(operation.method.toUpperCase(), path, { token, ...sent });
-          got[what] = [answer.status, answer.body?.error?.code];
-          wanted[what] = [errorStatus[code], code];
+        for (const { what, contents, code } of cases.slice(from, from + callsEach)) {
+          const answer = await call(operation.method.toUpperCase(), path, { token, ...contents });
+          actual[what] = [answer.status, answer.body?.error?.code];
+          expected[what] = [errorStatus[code], code];
         }
         expect(await rowCounts(), `cases from ${from}`).to.deep.equal(before);
       }
-      expect(got).to.deep.equal(wanted);
+      expect(actual).to.deep.equal(expected);
       expect(({} as JsonObject)['polluted']).to.equal(undefined);
     });
   }
@@ -178,10 +178,10 @@ describe('the size of a body', () => {
     const { port } = await testApi();
     const chunk = new TextEncoder().encode(' '.repeat(65_536));
     const answerTo = async (chunks: number) => {
-      let left = chunks;
+      let remaining = chunks;
       const body = new ReadableStream({
         pull(controller) {
-          if (left-- > 0) controller.enqueue(chunk);
+          if (remaining-- > 0) controller.enqueue(chunk);
           else {
             controller.enqueue(new TextEncoder().encode('{"token":"unknown"}'));
             controller.close();

@@ -114,11 +114,11 @@ describe('POST /webhooks/billing', () => {
     };
     for (const [outcome, event] of Object.entries(unknown)) {
       it(`records an event with outcome ${outcome}, logs the code and changes no plan`, async () => {
-        const sent = event();
-        expect((await postBillingEvent(api, sent)).body).to.deep.equal(accepted);
-        expect([await outcomeOfEvent(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
+        const notice = event();
+        expect((await postBillingEvent(api, notice)).body).to.deep.equal(accepted);
+        expect([await outcomeOfEvent(notice), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
         const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-        expect(lines.find((line) => line['event'] === sent.id)).to.include({
+        expect(lines.find((line) => line['event'] === notice.id)).to.include({
           outcome,
           level: outcome === 'ignored' ? 30 : 40,
         });
@@ -204,9 +204,9 @@ describe('POST /webhooks/billing', () => {
       const signature = signatureOf(payload, { secret: 'whsec_another' });
       const { text } = await post(payload, { 'stripe-signature': signature });
       await post(payload, { 'stripe-signature': signatureOf(payload) });
-      const said = text + api.log.join('');
+      const output = text + api.log.join('');
       await eachCase([webhookSecret, signature, signature.slice(-40), 'a-private-note', customer], (secret) =>
-        expect(said).to.not.include(secret),
+        expect(output).to.not.include(secret),
       );
       expect(await columnsHolding('a-private-note')).to.deep.equal([]);
     });

@@ -204,9 +204,9 @@ describe('a club’s branding (DEC-184)', () => {
     it('return the standard text in a form that the club can send back unchanged', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
-        const sent = await call('PUT', at(template, 'de'), standard);
-        expect(sent.status, `${template}: ${JSON.stringify(sent.body)}`).to.equal(200);
-        expect(sent.body.data.preview.subject, template).to.equal(preview.subject);
+        const answer = await call('PUT', at(template, 'de'), standard);
+        expect(answer.status, `${template}: ${JSON.stringify(answer.body)}`).to.equal(200);
+        expect(answer.body.data.preview.subject, template).to.equal(preview.subject);
       }
     });
 

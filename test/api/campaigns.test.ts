@@ -85,26 +85,26 @@ describe('campaigns', () => {
     });
 
     it('replaces the sent fields, and removes the time window for a whole day', async () => {
-      const made = await create({ send_window: { from: 0, to: 60 } });
-      const change = async (body: object) => (await send('PATCH', `/campaigns/${made.id}`, body)).body.data;
+      const created = await create({ send_window: { from: 0, to: 60 } });
+      const change = async (body: object) => (await send('PATCH', `/campaigns/${created.id}`, body)).body.data;
       const named = await change({ name: 'Other' });
-      expect(named).to.deep.equal({ ...made, name: 'Other', updated_at: named.updated_at });
+      expect(named).to.deep.equal({ ...created, name: 'Other', updated_at: named.updated_at });
       const { send_window: _, ...rest } = named;
       const open = await change({ send_window: { from: 0, to: 0 }, content: { blocks: [] } });
       expect(open).to.deep.equal({ ...rest, content: { blocks: [] }, updated_at: open.updated_at });
     });
 
     it('duplicates a campaign as a new draft with equal contents', async () => {
-      const made = await create({ send_window: { from: 0, to: 60 } });
-      const { status, body } = await send('POST', `/campaigns/${made.id}/duplicate`);
+      const created = await create({ send_window: { from: 0, to: 60 } });
+      const { status, body } = await send('POST', `/campaigns/${created.id}/duplicate`);
       expect(status).to.equal(200);
-      expect(body.data.id).not.to.equal(made.id);
+      expect(body.data.id).not.to.equal(created.id);
       expect({
         ...body.data,
-        id: made.id,
-        created_at: made['created_at'],
-        updated_at: made['updated_at'],
-      }).to.deep.equal(made);
+        id: created.id,
+        created_at: created['created_at'],
+        updated_at: created['updated_at'],
+      }).to.deep.equal(created);
     });
 
     it('deletes a draft, and then returns 404', async () => {
@@ -208,10 +208,10 @@ describe('campaigns', () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
       const { id } = await create({ audience: crew });
-      const left = await buildStudent(club.id);
-      await send('PUT', `/students/${left.id}/tags/${tag}`);
+      const suppressed = await buildStudent(club.id);
+      await send('PUT', `/students/${suppressed.id}/tags/${tag}`);
       await buildStudent(club.id);
-      await send('POST', '/mail/suppressions', { email: left.email });
+      await send('POST', '/mail/suppressions', { email: suppressed.email });
       expect(await problems(id)).to.deep.equal(['$.audience empty_audience']);
       expect((await send('GET', `/campaigns/${id}/checks`)).body.data.problems).to.deep.equal([
         {
@@ -248,21 +248,30 @@ describe('campaigns', () => {
       const { db, vault } = await testDeps();
       const source = await testDatabase();
       const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
-      const left = async () => (await send('GET', `/campaigns/${id}/audience`)).body.data;
+      const readAudience = async () => (await send('GET', `/campaigns/${id}/audience`)).body.data;
       const { id } = await create();
       for (const email of ['Bob@example.com', 'new@example.com', 'raw@example.com']) await suppress(email);
-      const made = await send('POST', '/students', { name: 'Bob', email: 'bob@EXAMPLE.com' });
+      const created = await send('POST', '/students', { name: 'Bob', email: 'bob@EXAMPLE.com' });
       const moved = await buildStudent(club.id, { email: 'old@example.com' });
       const raw = await buildStudent(club.id);
-      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
+      expect(await readAudience()).to.deep.equal({
+        reached: 2,
+        left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
+      });
       await send('PATCH', `/students/${moved.id}`, { email: 'new@example.com' });
-      await send('PATCH', `/students/${made.body.data.id}`, { email: 'bobby@example.com' });
-      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
+      await send('PATCH', `/students/${created.body.data.id}`, { email: 'bobby@example.com' });
+      expect(await readAudience()).to.deep.equal({
+        reached: 2,
+        left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
+      });
       // Simulates a process of an older release. The key of the old address must be replaced.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
-      expect((await left()).reached).to.equal(2);
+      expect((await readAudience()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
-      expect(await left()).to.deep.equal({ reached: 1, left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 } });
+      expect(await readAudience()).to.deep.equal({
+        reached: 1,
+        left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 },
+      });
     });
 
     it('shows the e-mail for one student, and a general e-mail', async () => {
@@ -416,12 +425,12 @@ describe('campaigns', () => {
       ];
       const { id } = await create({ content: { subject: `${words} {{student_first_name}}`, blocks } });
       expect((await send('GET', `/campaigns/${id}/problems`)).body.data.problems).to.deep.equal([]);
-      const seen = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
-      expect(seen.subject).to.equal(`${words} שרה`);
-      expect(seen.html)
+      const preview = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
+      expect(preview.subject).to.equal(`${words} שרה`);
+      expect(preview.html)
         .to.contain(`${words} \u2068שרה 👩‍👩‍👧 Ωmega\u2069`)
         .and.to.contain('href="https://bücher.example/straße?q=שלום"');
-      expect(seen.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
+      expect(preview.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
     });
   });
 
@@ -433,11 +442,11 @@ describe('campaigns', () => {
       call('GET', new URL(url).pathname, { headers: { accept } });
 
     it('shows contrasting students from the audience, and no others', async () => {
-      const gone = await buildStudent(club.id, { name: 'Gone 🎉' });
+      const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
       await send('POST', '/mail/suppressions', { email: suppressed.email });
-      await send('DELETE', `/students/${gone.id}`);
+      await send('DELETE', `/students/${removed.id}`);
       await buildStudent(await buildClub().then((other) => other.id), { name: 'Other 🎉' });
       const opened = await buildStudent(club.id, { name: 'Never Seen', verified: false });
       const ada = await buildStudent(club.id, { name: 'Ada <Example>' });
@@ -693,19 +702,19 @@ describe('campaigns', () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
-      const sent = await sendCampaign({ count: 5, now: new Date() }, refusedFor);
+      const campaign = await sendCampaign({ count: 5, now: new Date() }, refusedFor);
       const list = async (query: string) =>
-        (await callsOf(sent.club)('GET', `/campaigns/${sent.campaignId}/deliveries${query}`)).body;
+        (await callsOf(campaign.club)('GET', `/campaigns/${campaign.campaignId}/deliveries${query}`)).body;
       const emailsOf = ({ data }: { data: { student_email: string }[] }) => data.map((row) => row.student_email);
       const pages = [];
       for (const page of [1, 2, 3]) pages.push(await list(`?page=${page}&page_size=2`));
       expect(pages.map(({ total }) => total)).to.deep.equal([5, 5, 5]);
-      expect(pages.flatMap(emailsOf)).to.deep.equal(sent.mails.map(({ email }) => email));
+      expect(pages.flatMap(emailsOf)).to.deep.equal(campaign.mails.map(({ email }) => email));
       expect(await list('?page=4&page_size=2')).to.deep.equal({ data: [], total: 5 });
       const failed = await list('?status=failed');
       expect([failed.total, emailsOf(failed), failed.data[0].last_error]).to.deep.equal([
         1,
-        [sent.mails[2]?.email],
+        [campaign.mails[2]?.email],
         '550 no such mailbox',
       ]);
       expect((await list('?status=sent&page_size=1')).total).to.equal(4);

@@ -103,7 +103,7 @@ describe('GET /certificates/{certificateCode}', () => {
           '4 lessons · 9 hours',
           '>1 March 2026</time>',
         ],
-        (said) => expect(answer.text).to.include(said),
+        (part) => expect(answer.text).to.include(part),
       );
       expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
     });

@@ -30,50 +30,50 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
     it('lists whole records of only this club, newest first, in pages', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await issueCertificateByHand(other);
-      const made: CertificateRecord[] = [];
+      const certificates: CertificateRecord[] = [];
       for (let count = 0; count < 3; count++) {
-        made.unshift(await issueCertificateByHand(club));
+        certificates.unshift(await issueCertificateByHand(club));
         clock.advance(1_000);
       }
-      expect((await list(club)).body).to.deep.equal({ data: made, total: 3 });
+      expect((await list(club)).body).to.deep.equal({ data: certificates, total: 3 });
       const second = await list(club, { page: '2', page_size: '2' });
-      expect(second.body).to.deep.equal({ data: made.slice(2), total: 3 });
+      expect(second.body).to.deep.equal({ data: certificates.slice(2), total: 3 });
       expect((await list(club, { page: '3', page_size: '2' })).body).to.deep.equal({ data: [], total: 3 });
     });
   });
 
   describe('filters', () => {
     let club: TestClub;
-    let made: Record<'ada' | 'bob' | 'adas', CertificateRecord>;
+    let certificates: Record<'ada' | 'bob' | 'adas', CertificateRecord>;
     before(async () => {
       club = await buildClub();
       const course = await buildCourse(club.id);
       const ada = await buildStudent(club.id);
-      made = {
+      certificates = {
         ada: await issueCertificateByHand(club, { student: ada, courseId: course.id }),
         bob: await issueCertificateByHand(club, { courseId: course.id }),
         adas: await issueCertificateByHand(club, { student: ada }),
       };
-      await certificateCalls(club, made.bob.id).revoke();
+      await certificateCalls(club, certificates.bob.id).revoke();
     });
 
     it('filters by course_id, by student_id and by both', async () => {
-      const { course_id: courseId, student_id: studentId } = made.ada;
-      expect(await idsOf(club, { course_id: courseId })).to.have.members([made.ada.id, made.bob.id]);
-      expect(await idsOf(club, { student_id: studentId })).to.have.members([made.ada.id, made.adas.id]);
-      expect(await idsOf(club, { student_id: studentId, course_id: courseId })).to.deep.equal([made.ada.id]);
+      const { course_id: courseId, student_id: studentId } = certificates.ada;
+      expect(await idsOf(club, { course_id: courseId })).to.have.members([certificates.ada.id, certificates.bob.id]);
+      expect(await idsOf(club, { student_id: studentId })).to.have.members([certificates.ada.id, certificates.adas.id]);
+      expect(await idsOf(club, { student_id: studentId, course_id: courseId })).to.deep.equal([certificates.ada.id]);
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
     it('filters by revoked=true and revoked=false, and lists both without the parameter', async () => {
-      expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([made.bob.id]);
-      expect(await idsOf(club, { revoked: 'false' })).to.have.members([made.ada.id, made.adas.id]);
+      expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([certificates.bob.id]);
+      expect(await idsOf(club, { revoked: 'false' })).to.have.members([certificates.ada.id, certificates.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);
     });
 
     it('combines revoked with q', async () => {
-      expect(await idsOf(club, { q: made.bob.code, revoked: 'true' })).to.deep.equal([made.bob.id]);
-      expect(await idsOf(club, { q: made.bob.code, revoked: 'false' })).to.deep.equal([]);
+      expect(await idsOf(club, { q: certificates.bob.code, revoked: 'true' })).to.deep.equal([certificates.bob.id]);
+      expect(await idsOf(club, { q: certificates.bob.code, revoked: 'false' })).to.deep.equal([]);
     });
   });
 

@@ -93,16 +93,16 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
 
     it('draws another code if the first code is used already', async () => {
       const club = await buildClub();
-      const taken = await issueCertificateByHand(club);
+      const first = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
       const fresh = completeCode(
         Array.from(randomBytes(11), (byte) => codeAlphabet[byte % codeAlphabet.length]).join(''),
       );
-      const draws = [taken.code, taken.code, fresh];
+      const draws = [first.code, first.code, fresh];
       const issued = await issueCertificate(
         await testDeps(),
         club.id,
-        { student_id: student.id, course_id: taken.course_id },
+        { student_id: student.id, course_id: first.course_id },
         new Date(),
         () => draws.shift() ?? '',
       );
@@ -142,8 +142,8 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     const body = { student_id: student.id, course_id: course.id };
     const answers = await Promise.all([1, 2, 3].map(() => issue(club, body)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409]);
-    const made = answers.find(({ status }) => status === 201);
-    await certificateCalls(club, made?.body.data.id).revoke();
+    const created = answers.find(({ status }) => status === 201);
+    await certificateCalls(club, created?.body.data.id).revoke();
     expectError(await issue(club, body), 'certificate_exists');
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
   });

@@ -30,13 +30,13 @@ describe('classroom', () => {
   describe('GET /v1/clubs/{clubId}/classroom/courses', () => {
     it('lists only the published courses that the student may open, with progress', async () => {
       const [first = ''] = publicIds();
-      const [draft, archived, lost] = [
+      const [draft, archived, revoked] = [
         await buildOpenCourse(club.id, { status: 'draft' }),
         await buildOpenCourse(club.id, { status: 'archived' }),
         await buildOpenCourse(club.id),
       ];
       for (const other of [draft, archived]) await buildLearner(other, learner);
-      await revokeEnrollment(lost, await buildLearner(lost, learner));
+      await revokeEnrollment(revoked, await buildLearner(revoked, learner));
       await buildOpenCourse(club.id); // no one's
       await buildLesson(course, { published: false });
       await classroom.complete(first);
@@ -129,8 +129,8 @@ describe('classroom', () => {
       const ordered = [third.id, first, second];
       const modules = [{ id: course.moduleId, lesson_ids: ordered }];
       await callsOf(club)('PUT', `/courses/${course.id}/order`, { modules });
-      const [shown] = (await classroom.course(course.publicId)).body.data.modules;
-      expect(shown.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
+      const [module] = (await classroom.course(course.publicId)).body.data.modules;
+      expect(module.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
     });
 
     it('hides the completions of other students', async () => {

@@ -82,8 +82,8 @@ describe('club slugs', () => {
     });
 
     it('finds a club whose slug is the name of a resource', async () => {
-      const taken = await change(club, 'students');
-      expect(taken.status).to.equal(200);
+      const answer = await change(club, 'students');
+      expect(answer.status).to.equal(200);
       expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });
       const other = await call('POST', '/v1/clubs/by-slug/students', { token: club.owner.token, body: {} });
       expectError(other, 'method_not_allowed');
@@ -95,9 +95,9 @@ describe('club slugs', () => {
       const before = clock.now().getTime();
       await change(club, current);
       const after = clock.now().getTime();
-      const shown = (await find(former)).body.data;
-      expect(shown).to.deep.equal((await find(current)).body.data);
-      expect(shown).to.include({ id: club.id, slug: current });
+      const record = (await find(former)).body.data;
+      expect(record).to.deep.equal((await find(current)).body.data);
+      expect(record).to.include({ id: club.id, slug: current });
       clock.advance(before + termMs - 1_000 - clock.now().getTime());
       expect((await find(former)).status).to.equal(200);
       clock.advance(after + termMs - clock.now().getTime());
@@ -165,11 +165,11 @@ describe('club slugs', () => {
     });
 
     it('returns a former slug to its club at any time, even if the club has three former slugs', async () => {
-      const taken = [slug, newSlug(), newSlug(), newSlug()];
-      for (const next of taken.slice(1)) expect((await change(club, next)).status).to.equal(200);
-      await eachCase(taken, async (back) => {
-        expect((await change(club, back)).body.data.slug).to.equal(back);
-        expect(await slugsOf(club)).to.deep.equal(Object.fromEntries(taken.map((each) => [each, each !== back])));
+      const slugs = [slug, newSlug(), newSlug(), newSlug()];
+      for (const next of slugs.slice(1)) expect((await change(club, next)).status).to.equal(200);
+      await eachCase(slugs, async (current) => {
+        expect((await change(club, current)).body.data.slug).to.equal(current);
+        expect(await slugsOf(club)).to.deep.equal(Object.fromEntries(slugs.map((each) => [each, each !== current])));
       });
     });
 
@@ -207,10 +207,10 @@ describe('club slugs', () => {
 
     it('returns 409 slug_taken for a reserved, foreign or recently released slug, and changes nothing', async () => {
       const other = await buildClub();
-      const left = await slugOf(other);
+      const former = await slugOf(other);
       await change(other, newSlug());
-      await eachCase(['admin', 'www', 'wpad', await slugOf(other), left], async (taken) =>
-        expectError(await change(club, taken, { name: 'Harbour' }), 'slug_taken'),
+      await eachCase(['admin', 'www', 'wpad', await slugOf(other), former], async (unavailable) =>
+        expectError(await change(club, unavailable, { name: 'Harbour' }), 'slug_taken'),
       );
       expect((await find(slug)).body.data).to.include({ name: `Club ${club.owner.id}`, slug });
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
@@ -245,8 +245,8 @@ describe('club slugs', () => {
     const oneWins = ['changed', 'slug_taken', 'slug_taken', 'slug_taken', 'slug_taken'];
 
     it('gives a new slug to one of five clubs, and 409 to the others', async () => {
-      const wanted = newSlug();
-      const answers = await Promise.all((await five()).map((one) => change(one, wanted)));
+      const newOne = newSlug();
+      const answers = await Promise.all((await five()).map((one) => change(one, newOne)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
@@ -298,15 +298,15 @@ describe('club slugs', () => {
 
     it('returns 409 to a club that changes to the slug of a club that is being created', async () => {
       const [{ id }, name] = [await buildAdministrator(), newSlug()];
-      let wanted: ReturnType<typeof change> | undefined;
+      let changing: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
         (tx) => createOrganization(tx, id, { name, plan: 'trial' }, new Date()),
         async () => {
-          wanted = change(club, name);
+          changing = change(club, name);
           await untilWaitingForLocks(1);
         },
       );
-      if (wanted) expectError(await wanted, 'slug_taken');
+      if (changing) expectError(await changing, 'slug_taken');
       expect(await slugOf(club)).to.equal(slug);
     });
   });
@@ -348,7 +348,7 @@ describe('club slugs', () => {
     await change(club, newSlug());
     const current = await slugOf(club);
     await (await testDatabase()).query(`DELETE FROM clubs WHERE id = $1`, [club.id]);
-    await eachCase([slug, current], async (gone) => expectError(await find(gone), 'not_found'));
+    await eachCase([slug, current], async (deleted) => expectError(await find(deleted), 'not_found'));
     expect((await change(await buildClub(), slug)).status).to.equal(200);
   });
 

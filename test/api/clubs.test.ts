@@ -45,10 +45,10 @@ describe('clubs', () => {
           { time_zone: 'Asia/Kolkata' },
           { language: 'pt' },
         ],
-        async (given) => {
-          const { status, body } = await change(given);
+        async (fields) => {
+          const { status, body } = await change(fields);
           expect(status).to.equal(200);
-          expect(body.data).to.deep.equal({ ...data, ...given });
+          expect(body.data).to.deep.equal({ ...data, ...fields });
           expect(await read()).to.deep.equal(body.data);
           ({ data } = body);
         },

@@ -18,7 +18,7 @@ import { mailsTo, rowCounts, testDatabase, testDeps } from '../toolkit/stack/dat
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
 
-const request = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
+const requestCode = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
 /** Requests a code. Returns the id of the request and the mailed code. */
 interface Asked {
   email: string;
@@ -31,12 +31,12 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     ...(ip !== undefined && { ip }),
   });
 /** The id of this request, with the code of another request. */
-const wrong = (asked: Asked): Asked => ({
-  ...asked,
-  code: String((Number(asked.code) + 1) % 1_000_000).padStart(6, '0'),
+const wrong = (request: Asked): Asked => ({
+  ...request,
+  code: String((Number(request.code) + 1) % 1_000_000).padStart(6, '0'),
 });
 const askFor = async (clubId: Id, email: string): Promise<Asked> => {
-  const codeId: Id = (await request(clubId, email)).body.data.code_id;
+  const codeId: Id = (await requestCode(clubId, email)).body.data.code_id;
   return { email, codeId, code: tokenText((await testDeps()).vault, 'student_code', codeId) };
 };
 
@@ -44,10 +44,10 @@ describe('POST /v1/auth/code', () => {
   it('returns equal 202 answers for confirmed, unconfirmed and unknown e-mails and for unknown clubs', async () => {
     const club = await buildClub();
     const answers = [
-      await request(club.id, (await buildStudent(club.id)).email),
-      await request(club.id, (await buildStudent(club.id, { verified: false })).email),
-      await request(club.id, someone()),
-      await request(newId(), someone()),
+      await requestCode(club.id, (await buildStudent(club.id)).email),
+      await requestCode(club.id, (await buildStudent(club.id, { verified: false })).email),
+      await requestCode(club.id, someone()),
+      await requestCode(newId(), someone()),
     ];
     expect(answers.map(({ status }) => status)).to.deep.equal([202, 202, 202, 202]);
     const ids: Id[] = answers.map(({ body }) => body.data.code_id);
@@ -59,7 +59,7 @@ describe('POST /v1/auth/code', () => {
   it('mails six digits, and stores neither the digits nor their hash', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    await request(club.id, student.email.toUpperCase());
+    await requestCode(club.id, student.email.toUpperCase());
     expect(await mailsTo(student.id)).to.deep.equal(['student_code']);
     const code = await mailedToken('student_code', student.id);
     expect(code).to.match(/^\d{6}$/);
@@ -75,10 +75,10 @@ describe('POST /v1/auth/code', () => {
   it('mails at most 5 codes an hour to one person, and keeps the fifth code valid', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    const asked = [];
-    for (let times = 0; times < 6; times++) asked.push(await askFor(club.id, student.email));
+    const requests = [];
+    for (let times = 0; times < 6; times++) requests.push(await askFor(club.id, student.email));
     expect(await mailsTo(student.id)).to.have.length(5);
-    const [fifth, sixth] = asked.slice(-2);
+    const [fifth, sixth] = requests.slice(-2);
     expectError(await exchange(club.id, sixth as Asked), 'token_gone');
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
@@ -88,17 +88,17 @@ describe('POST /v1/auth/code', () => {
     const student = await buildStudent(club.id);
     await buildStudent(other.id, { email: student.email });
     for (const clubId of [newId(), (await buildClub()).id, other.id])
-      for (let times = 0; times < 6; times++) await request(clubId, student.email);
-    const asked = await askFor(club.id, student.email);
+      for (let times = 0; times < 6; times++) await requestCode(clubId, student.email);
+    const codeRequest = await askFor(club.id, student.email);
     expect(await mailsTo(student.id)).to.deep.equal(['student_code']);
-    expect((await exchange(club.id, asked)).status).to.equal(200);
+    expect((await exchange(club.id, codeRequest)).status).to.equal(200);
   });
 
   it('writes nothing for a club that does not exist', async () => {
     const before = await rowCounts();
     const clubId = newId();
-    const asked = await askFor(clubId, someone());
-    expectError(await exchange(clubId, asked), 'token_gone');
+    const request = await askFor(clubId, someone());
+    expectError(await exchange(clubId, request), 'token_gone');
     expect(await rowCounts()).to.deep.equal(before);
   });
 
@@ -107,7 +107,7 @@ describe('POST /v1/auth/code', () => {
     const { email } = await buildStudent(club.id);
     for (const address of [email, someone()]) {
       const before = clock.now().getTime();
-      const { body } = await request(club.id, address);
+      const { body } = await requestCode(club.id, address);
       const at = Number.parseInt(body.data.code_id.replaceAll('-', '').slice(0, 12), 16);
       expect(at).to.be.within(before, clock.now().getTime());
       expect(body.data.code_id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -147,21 +147,21 @@ describe('POST /v1/auth/code/exchange', () => {
 
   describe('200', () => {
     it('opens a session and uses up the code', async () => {
-      const asked = await asking();
-      const { status, body } = await exchange(clubId, { ...asked, email: asked.email.toUpperCase() });
+      const request = await asking();
+      const { status, body } = await exchange(clubId, { ...request, email: request.email.toUpperCase() });
       expect(status).to.equal(200);
-      expect(body.data.student).to.include({ id: asked.id, email: asked.email, verified: true });
+      expect(body.data.student).to.include({ id: request.id, email: request.email, verified: true });
       expect((await call('GET', '/v1/auth/session', { token: body.data.token })).status).to.equal(200);
-      expectError(await exchange(clubId, asked), 'token_gone');
+      expectError(await exchange(clubId, request), 'token_gone');
     });
 
     it('opens one session for two simultaneous exchanges of one code', async () => {
-      const asked = await asking();
+      const request = await asking();
       let answers: Promise<Answer>[] = [];
       await withOpenTransaction(
-        (tx) => tx.run(sql`SELECT FROM students WHERE id = ${asked.id} FOR UPDATE`),
+        (tx) => tx.run(sql`SELECT FROM students WHERE id = ${request.id} FOR UPDATE`),
         async () => {
-          answers = [exchange(clubId, asked), exchange(clubId, asked)];
+          answers = [exchange(clubId, request), exchange(clubId, request)];
           await untilWaitingForLocks(2); // both requests sent the correct code
         },
       );
@@ -170,34 +170,34 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('accepts the code within 10 minutes', async () => {
-      const asked = await asking();
+      const request = await asking();
       clock.advance(10 * minute - 1_000);
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
     it('accepts the code after four wrong codes', async () => {
-      const asked = await asking();
-      await eachCase([1, 2, 3, 4], async () => expectError(await exchange(clubId, wrong(asked)), 'token_gone'));
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      const request = await asking();
+      await eachCase([1, 2, 3, 4], async () => expectError(await exchange(clubId, wrong(request)), 'token_gone'));
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
     it('accepts a code after newer requests of others, whose wrong codes do not count for it (DEC-61)', async () => {
-      const asked = await asking();
-      const stranger = wrong(await askFor(clubId, asked.email));
+      const request = await asking();
+      const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
-      const guessed = { ...wrong(asked), codeId: newId() };
+      const guessed = { ...wrong(request), codeId: newId() };
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, guessed);
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
     it('accepts the code of another request of the account, even if that request has no tries left', async () => {
-      const asked = await asking();
-      const stranger = await askFor(clubId, asked.email);
+      const request = await asking();
+      const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
       expectError(await exchange(clubId, stranger), 'token_gone');
-      expect((await exchange(clubId, { ...asked, code: stranger.code })).status).to.equal(200);
-      expectError(await exchange(clubId, { ...asked, code: stranger.code }), 'token_gone'); // the code of the second request is used
-      expect((await exchange(clubId, asked)).status).to.equal(200); // the code of the first request is not used
+      expect((await exchange(clubId, { ...request, code: stranger.code })).status).to.equal(200);
+      expectError(await exchange(clubId, { ...request, code: stranger.code }), 'token_gone'); // the code of the second request is used
+      expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is not used
     });
 
     it('accepts the last mailed code once with a request whose mail was withheld', async () => {
@@ -242,9 +242,9 @@ describe('POST /v1/auth/code/exchange', () => {
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       clock.advance(24 * 60 * minute);
-      const asked = await askFor(clubId, email);
-      for (let tries = 1; tries < codeTries; tries++) await exchange(clubId, wrong(asked));
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      const request = await askFor(clubId, email);
+      for (let tries = 1; tries < codeTries; tries++) await exchange(clubId, wrong(request));
+      expect((await exchange(clubId, request)).status).to.equal(200);
       expect(await failuresOf(email)).to.equal(codeTries - 1);
     });
 
@@ -258,9 +258,9 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('keeps the password of a confirmed student', async () => {
-      const asked = await asking();
-      expect((await exchange(clubId, asked)).body.data.student.has_password).to.equal(true);
-      expect((await studentAccounts(clubId).signIn(asked.email, password)).status).to.equal(200);
+      const request = await asking();
+      expect((await exchange(clubId, request)).body.data.student.has_password).to.equal(true);
+      expect((await studentAccounts(clubId).signIn(request.email, password)).status).to.equal(200);
     });
   });
 
@@ -268,15 +268,15 @@ describe('POST /v1/auth/code/exchange', () => {
     it('returns byte-equal answers for a wrong, used, expired or foreign code and an unknown e-mail or club', async () => {
       const used = await asking();
       await exchange(clubId, used);
-      const asked = await asking();
+      const request = await asking();
       const answers = [
         await exchange(clubId, used),
-        await exchange(clubId, wrong(asked)),
-        await exchange(clubId, { ...asked, email: someone() }),
-        await exchange(newId(), asked),
-        await exchange(clubId, { ...asked, email: (await buildStudent(clubId)).email }),
-        await exchange(clubId, { ...asked, codeId: (await asking()).codeId }),
-        await exchange(clubId, { ...asked, codeId: newId() }),
+        await exchange(clubId, wrong(request)),
+        await exchange(clubId, { ...request, email: someone() }),
+        await exchange(newId(), request),
+        await exchange(clubId, { ...request, email: (await buildStudent(clubId)).email }),
+        await exchange(clubId, { ...request, codeId: (await asking()).codeId }),
+        await exchange(clubId, { ...request, codeId: newId() }),
       ];
       const expiring = await asking();
       clock.advance(10 * minute + 1_000);
@@ -286,17 +286,17 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('refuses the correct code after five wrong codes', async () => {
-      const asked = await asking();
-      for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(asked));
-      expectError(await exchange(clubId, asked), 'token_gone');
+      const request = await asking();
+      for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(request));
+      expectError(await exchange(clubId, request), 'token_gone');
     });
 
     it('counts each of twenty simultaneous tries until none is left', async () => {
-      const asked = await asking();
-      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(asked))));
+      const request = await asking();
+      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(request))));
       const { db } = await testDeps();
-      expect(await db.source.manager.findOneBy(OneTimeToken, { id: asked.codeId })).to.include({ triesLeft: 0 });
-      expect(await failuresOf(asked.email)).to.equal(20);
+      expect(await db.source.manager.findOneBy(OneTimeToken, { id: request.codeId })).to.include({ triesLeft: 0 });
+      expect(await failuresOf(request.email)).to.equal(20);
     });
 
     it('refuses withheld requests after 25 wrong codes of a network or 100 of all networks in a day', async () => {
@@ -326,7 +326,7 @@ describe('POST /v1/auth/code/exchange', () => {
       const withheld = await askUntilWithheld(student);
       const ofOther = await askUntilWithheld(await buildStudent(clubId));
       expectError(await exchange(clubId, { ...withheld, codeId: ofOther.codeId }), 'token_gone');
-      const elsewhere = (await request((await buildClub()).id, email)).body.data.code_id;
+      const elsewhere = (await requestCode((await buildClub()).id, email)).body.data.code_id;
       expectError(await exchange(clubId, { ...withheld, codeId: elsewhere }), 'token_gone');
       const flipped = withheld.codeId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
       expectError(await exchange(clubId, { ...withheld, codeId: flipped }), 'token_gone');
@@ -356,24 +356,24 @@ describe('POST /v1/auth/code/exchange', () => {
 
     it('counts wrong codes of an unknown address as it counts those for a known address', async () => {
       const email = someone();
-      const asked = wrong(await askFor(clubId, email));
-      for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, asked), 'token_gone');
+      const request = wrong(await askFor(clubId, email));
+      for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, request), 'token_gone');
       expect(await failuresOf(email)).to.equal(3);
     });
 
     it('refuses the code of a student with an equal e-mail in another club', async () => {
       const elsewhere = await buildClub();
-      const asked = await asking();
-      await buildStudent(elsewhere.id, { email: asked.email });
-      expectError(await exchange(elsewhere.id, asked), 'token_gone');
+      const request = await asking();
+      await buildStudent(elsewhere.id, { email: request.email });
+      expectError(await exchange(elsewhere.id, request), 'token_gone');
     });
   });
 
   it('returns 422 for a code that is not six digits', async () => {
-    const asked = await asking();
-    const malformed = [asked.code.slice(1), `${asked.code}0`, ' 12345', '12345a', '１２３４５６', ''];
+    const request = await asking();
+    const malformed = [request.code.slice(1), `${request.code}0`, ' 12345', '12345a', '１２３４５６', ''];
     await eachCase(malformed, async (code) =>
-      expectError(await exchange(clubId, { ...asked, code }), 'invalid_request'),
+      expectError(await exchange(clubId, { ...request, code }), 'invalid_request'),
     );
   });
 });

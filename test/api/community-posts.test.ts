@@ -204,23 +204,23 @@ describe('posts of spaces', () => {
   });
 
   it('keeps a deleted post with comments of others as an empty post, and deletes it otherwise', async () => {
-    const kept = await published(mine, { title: 'Kept', body: 'secretword' });
-    await mine.react(kept.public_id);
-    await commented(kept.public_id);
-    const gone = await published(mine, { body: 'gone' });
-    await commented(gone.public_id, mine, { body: 'to myself' });
-    for (let twice = 0; twice < 2; twice++) expect((await mine.delete(kept.public_id)).status).to.equal(204);
-    await mine.delete(gone.public_id);
-    expectError(await mine.delete(gone.public_id), 'not_found');
+    const post = await published(mine, { title: 'Kept', body: 'secretword' });
+    await mine.react(post.public_id);
+    await commented(post.public_id);
+    const removed = await published(mine, { body: 'gone' });
+    await commented(removed.public_id, mine, { body: 'to myself' });
+    for (let twice = 0; twice < 2; twice++) expect((await mine.delete(post.public_id)).status).to.equal(204);
+    await mine.delete(removed.public_id);
+    expectError(await mine.delete(removed.public_id), 'not_found');
     const { data, total } = (await theirs.posts(space.id)).body;
     expect(total).to.equal(1);
-    expect(data[0]).to.include({ id: kept.id, deleted: true, comment_count: 1 });
+    expect(data[0]).to.include({ id: post.id, deleted: true, comment_count: 1 });
     expect(data[0]).to.not.have.any.keys('title', 'body', 'author');
     expect(await columnsHolding('secretword')).to.deep.equal([]);
     expect(await columnsHolding('to myself')).to.deep.equal([]);
-    expectError(await theirs.comment(kept.public_id), 'post_locked');
-    expectError(await theirs.react(kept.public_id), 'not_found');
-    expect(await bodiesOf(theirs.comments(kept.public_id))).to.deep.equal([['Aye'], 1]);
+    expectError(await theirs.comment(post.public_id), 'post_locked');
+    expectError(await theirs.react(post.public_id), 'not_found');
+    expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([['Aye'], 1]);
   });
 
   it('keeps the comment of another person if a comment and the deletion of its post meet', async () => {
@@ -376,11 +376,11 @@ describe('comments and reactions of posts', () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
-    const seen: boolean[] = [];
+    const unreadMarks: boolean[] = [];
     const after = async (act: () => Promise<unknown>) => {
       clock.advance(1_000);
       await act();
-      seen.push(await unread());
+      unreadMarks.push(await unread());
     };
     await after(() => published(mine));
     let post = { id: '', public_id: '' };
@@ -394,7 +394,7 @@ describe('comments and reactions of posts', () => {
     await after(() => published(admins));
     await after(() => spaces.leave(space.id));
     await after(() => spaces.join(space.id));
-    expect(seen).to.deep.equal([false, true, false, true, false, true, false, false, true, false, false]);
+    expect(unreadMarks).to.deep.equal([false, true, false, true, false, true, false, false, true, false, false]);
   });
 });
 
@@ -531,19 +531,23 @@ describe('moderation of posts and comments', () => {
   });
 
   it('returns 404 for a report if the post or comment is deleted or hidden meanwhile, and queues nothing', async () => {
-    const [deleted, emptied, hidden, left] = [
+    const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),
       await published(),
       await published(),
     ];
     await commented(emptied.public_id);
-    const comment = await commented(left.public_id);
+    const comment = await commented(commentedPost.public_id);
     const races: [{ id: Id }, () => Promise<unknown>, () => ReturnType<typeof theirs.report>][] = [
       [deleted, () => mine.delete(deleted.public_id), () => theirs.report(deleted.public_id)],
       [emptied, () => mine.delete(emptied.public_id), () => theirs.report(emptied.public_id)],
       [hidden, () => moderate.post(hidden.public_id, 'hide'), () => theirs.report(hidden.public_id)],
-      [left, () => theirs.deleteComment(left.public_id, comment), () => mine.reportComment(left.public_id, comment)],
+      [
+        commentedPost,
+        () => theirs.deleteComment(commentedPost.public_id, comment),
+        () => mine.reportComment(commentedPost.public_id, comment),
+      ],
     ];
     for (const [{ id }, act, report] of races) {
       const lock = sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR NO KEY UPDATE`;
@@ -610,8 +614,8 @@ describe('the removal of a student from the community', () => {
   beforeEach(begin);
 
   it('erases memberships, reactions, reports and texts, and keeps the texts of others (COMM-16)', async () => {
-    const kept = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
-    await commented(kept.public_id, theirs, { body: 'Well said' });
+    const post = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
+    await commented(post.public_id, theirs, { body: 'Well said' });
     const file = await buildPostFile(club.id, author.id);
     await published(mine, { body: 'quenbygone', file_ids: [file] });
     clock.advance(1_000);
@@ -632,8 +636,8 @@ describe('the removal of a student from the community', () => {
     expect((await theirs.read(their.public_id)).body.data.reactions).to.deep.equal([]);
     expect((await moderate.reports()).body.total).to.equal(0);
     expect((await communityOf({ clubId: club.id }, other).read(space.id)).body.data.member_count).to.equal(0 + 1);
-    const seen = await call('GET', `/v1/clubs/${club.id}/classroom/posts/${kept.public_id}`, { token: other.token });
-    expect(seen.body.data).to.include({ deleted: true, own: false });
+    const answer = await call('GET', `/v1/clubs/${club.id}/classroom/posts/${post.public_id}`, { token: other.token });
+    expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
   it('erases the student’s own replies, and deletes comments without replies of others', async () => {

@@ -145,17 +145,17 @@ describe('community spaces of administrators', () => {
   it('sorts all active spaces, archives a space, and unarchives it to the end (COMM-5)', async () => {
     const [one, two, three] = [await created(), await created(), await created()];
     const order = async () => (await keeping.list()).body.data.map(({ id }: { id: Id }) => id);
-    const seen = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
+    const listedIds = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
     expect((await keeping.order([three, one, two])).status).to.equal(204);
     expect(await order()).to.deep.equal([three, one, two]);
     expect((await keeping.archive(three)).body.data.archived).to.equal(true);
-    expect(await seen()).to.deep.equal([one, two]);
+    expect(await listedIds()).to.deep.equal([one, two]);
     expect(await order()).to.deep.equal([one, two, three]);
     for (const wrong of [[one], [one, two, three], [one, one], [one, newId()]])
       expectError(await keeping.order(wrong), 'invalid_request');
     expect((await keeping.archive(three)).status).to.equal(200);
     await keeping.unarchive(three);
-    expect(await seen()).to.deep.equal([one, two, three]);
+    expect(await listedIds()).to.deep.equal([one, two, three]);
     expect((await keeping.list('?archived=true')).body.total).to.equal(0);
   });
 
@@ -312,7 +312,7 @@ describe('community spaces of students', () => {
               muted: false,
             });
         }
-    const shown = ({ id, has_access, joined, can_post, unread, muted }: Record<string, unknown>) => ({
+    const accessFields = ({ id, has_access, joined, can_post, unread, muted }: Record<string, unknown>) => ({
       id,
       has_access,
       joined,
@@ -321,7 +321,7 @@ describe('community spaces of students', () => {
       muted,
     });
     const { data, total } = (await own.list('?page_size=100')).body;
-    expect(data.map(shown)).to.deep.equal(expected);
+    expect(data.map(accessFields)).to.deep.equal(expected);
     expect(total).to.equal(expected.length);
     await eachCase(data as { id: Id }[], async (space) =>
       expect((await own.read(space.id)).body.data).to.deep.equal(space),
@@ -418,10 +418,10 @@ describe('memberships that follow access', () => {
   });
 
   it('joins all students when `auto_join` is switched on, except students who left or are banned (COMM-9)', async () => {
-    const [left, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
+    const [leaver, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
     const space = await created();
-    await communityOf({ clubId: club.id }, left).join(space);
-    await communityOf({ clubId: club.id }, left).leave(space);
+    await communityOf({ clubId: club.id }, leaver).join(space);
+    await communityOf({ clubId: club.id }, leaver).leave(space);
     await keeping.ban(space, banned.id);
     await buildStudent((await buildClub()).id);
     const source = await testDatabase();

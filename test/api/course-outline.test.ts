@@ -72,25 +72,25 @@ describe('course outline', () => {
 
     it('returns 409 in_use while a lesson is being added to the module', async () => {
       const id = await addModule('Bends');
-      const [made, deleted] = await inThisOrder(
+      const [created, deleted] = await inThisOrder(
         courseLock(),
         () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
         () => write('DELETE', `/modules/${id}`),
       );
-      expect(made.status).to.equal(201);
+      expect(created.status).to.equal(201);
       expectError(deleted, 'in_use');
       expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
     });
 
     it('returns 404 for a new lesson in a module that is being deleted', async () => {
       const id = await addModule('Bends');
-      const [deleted, made] = await inThisOrder(
+      const [deleted, created] = await inThisOrder(
         courseLock(),
         () => write('DELETE', `/modules/${id}`),
         () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
       );
       expect(deleted.status).to.equal(204);
-      expectError(made, 'not_found');
+      expectError(created, 'not_found');
       expect(await outline()).to.deep.equal([]);
     });
 
@@ -227,8 +227,8 @@ describe('course outline', () => {
       });
 
       it('returns 422 after the lesson, which the order does not name', async () => {
-        const [made, ordered] = await inThisOrder(courseLock(), added, turned);
-        expect(made.status).to.equal(201);
+        const [created, ordered] = await inThisOrder(courseLock(), added, turned);
+        expect(created.status).to.equal(201);
         expectError(ordered, 'invalid_request');
         expect(await outline()).to.deep.equal([
           ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],

@@ -42,22 +42,23 @@ describe('courses', () => {
       });
 
       it('stores every given field', async () => {
-        const given = {
+        const fields = {
           title: 'Splices',
           description: 'Eye and back.',
           public_id: 'Splices_1',
           hours: 9,
           certificate_on_completion: true,
         };
-        expect((await create(given)).body.data).to.include(given);
+        expect((await create(fields)).body.data).to.include(fields);
       });
 
       it('gives different public ids to equal titles', async () => {
-        const made = [];
-        for (let course = 0; course < 7; course++) made.push((await create({ title: 'Knots' })).body.data.public_id);
-        expect(made.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
-        await eachCase(made.slice(5), (drawn) => expect(drawn).to.match(/^knots-[0-9a-f]{6}$/));
-        expect(new Set(made).size).to.equal(7);
+        const publicIds = [];
+        for (let course = 0; course < 7; course++)
+          publicIds.push((await create({ title: 'Knots' })).body.data.public_id);
+        expect(publicIds.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
+        await eachCase(publicIds.slice(5), (drawn) => expect(drawn).to.match(/^knots-[0-9a-f]{6}$/));
+        expect(new Set(publicIds).size).to.equal(7);
       });
 
       it('gives ten public ids to ten simultaneous courses with equal titles', async () => {
@@ -158,12 +159,12 @@ describe('courses', () => {
         { certificate_on_completion: false },
         { description: '' },
       ];
-      await eachCase(changes, async (given) => {
+      await eachCase(changes, async (fields) => {
         clock.advance(1_000);
-        const { status, body } = await change(record.id, given);
+        const { status, body } = await change(record.id, fields);
         expect(status).to.equal(200);
         expect(body.data.updated_at > record.updated_at).to.equal(true);
-        record = { ...record, ...given, updated_at: body.data.updated_at };
+        record = { ...record, ...fields, updated_at: body.data.updated_at };
         expect(body.data).to.deep.equal(record);
       });
       expect((await change(record.id, { hours: 0 })).body.data).to.not.have.any.keys('hours');

@@ -49,8 +49,8 @@ describe('enrollments', () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });
-      const given = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
-      expect((await grant(id, given)).body.data).to.include({ ...given, status: 'active' });
+      const dates = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
+      expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
     it('lasts for the delivery’s days without given dates, or else as long as the cohort', async () => {

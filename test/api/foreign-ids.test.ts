@@ -120,17 +120,17 @@ describe('ids of another club', () => {
           const send = (others: PathParameters) =>
             call(operation.method.toUpperCase(), pathOf(operation, idsFor(operation, kind, own, others)), carried);
           const before = await rowsOfClubs(own.id, foreign.id);
-          const got: Record<string, unknown> = {};
-          const wanted: Record<string, unknown> = {};
+          const actual: Record<string, unknown> = {};
+          const expected: Record<string, unknown> = {};
           for (const named of choicesOf(namedInPath(operation, kind))) {
             const places = named.map(({ place }) => place).join(' and ');
             const idsOf = (id: (one: NamedRecord) => string | undefined) =>
               Object.fromEntries(named.map((one) => [one.place, id(one)]));
             const answer = await send(idsOf(({ record }) => foreign.records[record]));
-            got[places] = [codeOf(answer), visible(answer)];
-            wanted[places] = ['not_found', visible(await send(idsOf(() => undefined)))];
+            actual[places] = [codeOf(answer), visible(answer)];
+            expected[places] = ['not_found', visible(await send(idsOf(() => undefined)))];
           }
-          expect(got).to.deep.equal(wanted);
+          expect(actual).to.deep.equal(expected);
           expect(await rowsOfClubs(own.id, foreign.id)).to.deep.equal(before);
 
           await expectOwn(own, operation, pathOf(operation, idsFor(operation, kind, own)), carried);

@@ -18,7 +18,7 @@ describe('deliveries of a new account', () => {
     send = callsOf(club);
   });
   const types = async () => (await factsOf(club.id)).map(({ type }) => type);
-  const given = async (query = '') => {
+  const grantsOf = async (query = '') => {
     const { data } = (await send('GET', `/enrollments${query}`)).body;
     return data.map((one: { source: string; delivery: { id: Id } }) => [one.source, one.delivery.id]);
   };
@@ -33,7 +33,7 @@ describe('deliveries of a new account', () => {
       const { status, body } = await invite([one.id, two.id]);
       expect(status).to.equal(201);
       expect(await types()).to.deep.equal(['student.created', 'access.granted', 'access.granted']);
-      expect(await given(`?student_id=${body.data.id}`)).to.have.deep.members([
+      expect(await grantsOf(`?student_id=${body.data.id}`)).to.have.deep.members([
         ['invite', one.id],
         ['invite', two.id],
       ]);
@@ -43,7 +43,7 @@ describe('deliveries of a new account', () => {
       const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
-      expect(await given()).to.deep.equal([['invite', id]]);
+      expect(await grantsOf()).to.deep.equal([['invite', id]]);
     });
 
     it('refuses unknown, foreign, archived and repeated ids and more than 50 ids, and writes nothing', async () => {
@@ -64,7 +64,7 @@ describe('deliveries of a new account', () => {
       const email = someone();
       await invite([], email);
       expectError(await invite([id], email), 'email_taken');
-      expect(await given()).to.deep.equal([]);
+      expect(await grantsOf()).to.deep.equal([]);
     });
 
     it('returns 404 for an unknown delivery in preference to 409 for a known e-mail', async () => {
@@ -84,7 +84,7 @@ describe('deliveries of a new account', () => {
       await buildAccessDelivery(club.id, { free: true, archived: true });
       await buildAccessDelivery((await buildClub()).id, { free: true });
       await signUp();
-      expect(await given()).to.deep.equal([['free', free.id]]);
+      expect(await grantsOf()).to.deep.equal([['free', free.id]]);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
 
@@ -95,7 +95,7 @@ describe('deliveries of a new account', () => {
       await buildAccessDelivery(club.id, { ...opens, free: true });
       const forDays = await buildAccessDelivery(club.id, { ...opens, free: true, accessDays: 3 });
       expect((await signUp()).status).to.equal(202);
-      expect(await given()).to.deep.equal([['free', forDays.id]]);
+      expect(await grantsOf()).to.deep.equal([['free', forDays.id]]);
     });
 
     it('grants nothing on a repeated sign-up, not even deliveries that became free later', async () => {
@@ -104,7 +104,7 @@ describe('deliveries of a new account', () => {
       await Promise.all([signUp(email), signUp(email), signUp(email)]);
       await buildAccessDelivery(club.id, { free: true });
       await signUp(email.toUpperCase());
-      expect(await given()).to.have.length(1);
+      expect(await grantsOf()).to.have.length(1);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
   });

@@ -273,8 +273,8 @@ describe('CORS', () => {
 });
 
 describe('X-Request-Id', () => {
-  const idFor = async (brought?: string) =>
-    (await call('GET', '/v1/me', { headers: brought === undefined ? {} : { 'x-request-id': brought } })).headers.get(
+  const idFor = async (sentId?: string) =>
+    (await call('GET', '/v1/me', { headers: sentId === undefined ? {} : { 'x-request-id': sentId } })).headers.get(
       'x-request-id',
     );
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -36,7 +36,7 @@ describe('invitations whose inviter is demoted or removed', () => {
       .toSorted();
   };
 
-  const kept: readonly (readonly [before: Role, after: Role | 'removed', left: readonly Role[]])[] = [
+  const cases: readonly (readonly [before: Role, after: Role | 'removed', remaining: readonly Role[]])[] = [
     ['owner', 'owner', ['admin', 'editor', 'owner', 'support']],
     ['owner', 'admin', ['admin', 'editor', 'support']],
     ['owner', 'editor', []],
@@ -49,17 +49,17 @@ describe('invitations whose inviter is demoted or removed', () => {
   ];
 
   it('keeps invitations for roles that the inviter may still give, and ends the others', async () => {
-    await eachCase(kept, async ([before, after, left]) => {
+    await eachCase(cases, async ([before, after, remaining]) => {
       const inviter = await buildMember(club.id, before);
-      const given = before === 'owner' ? roles : roles.filter((role) => role !== 'owner');
+      const givableRoles = before === 'owner' ? roles : roles.filter((role) => role !== 'owner');
       const tokens = new Map<Role, string>();
-      for (const role of given) tokens.set(role, await invited(inviter.token, role));
+      for (const role of givableRoles) tokens.set(role, await invited(inviter.token, role));
       const { status } = after === 'removed' ? await remove(inviter.id) : await change(inviter.id, after);
       expect(status).to.equal(after === 'removed' ? 204 : 200);
-      expect(await openRoles()).to.deep.equal(left);
+      expect(await openRoles()).to.deep.equal(remaining);
       for (const [role, token] of tokens)
         expect((await accept(token)).status, `${before} to ${after}: ${role}`).to.equal(
-          left.includes(role) ? 200 : 410,
+          remaining.includes(role) ? 200 : 410,
         );
       expect(await openRoles()).to.deep.equal([]);
     });
@@ -77,8 +77,8 @@ describe('invitations whose inviter is demoted or removed', () => {
   it('ends the invitations of an administrator who leaves the club', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
-    const left = await call('DELETE', `/v1/clubs/${club.id}/members/${admin.id}`, { token: admin.token });
-    expect(left.status).to.equal(204);
+    const answer = await call('DELETE', `/v1/clubs/${club.id}/members/${admin.id}`, { token: admin.token });
+    expect(answer.status).to.equal(204);
     expectError(await accept(token), 'token_gone');
   });
 

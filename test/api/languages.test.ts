@@ -45,7 +45,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       `SELECT id FROM transactional_mails WHERE student_id = $1 OR administrator_id = $1 ORDER BY created_at DESC LIMIT 1`,
       [personId],
     );
-    const sent: OutgoingMail[] = [];
+    const outbox: OutgoingMail[] = [];
     await sendTransactionalMail(
       {
         db: deps.db,
@@ -58,12 +58,12 @@ describe('the language of people and clubs (DEC-183)', () => {
         warmUp: [],
         kinds: mailKinds,
         onOutcome: () => undefined,
-        sendMail: async (mail) => void sent.push(mail),
+        sendMail: async (mail) => void outbox.push(mail),
       },
       id,
       Date.now() + 1_000,
     );
-    const [mail] = sent;
+    const [mail] = outbox;
     if (!mail) throw new Error('No mail was sent');
     return mail;
   }

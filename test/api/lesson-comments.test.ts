@@ -34,11 +34,14 @@ describe('lesson comments', () => {
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
       const comment = { id, body: '  The bowline\n holds. ', created_at: createdAt };
-      const seen = { ...comment, author: { name: 'Stella Student' } };
-      expect(body.data).to.deep.equal({ ...seen, own: true });
-      expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: true }], total: 1 });
+      const publicRecord = { ...comment, author: { name: 'Stella Student' } };
+      expect(body.data).to.deep.equal({ ...publicRecord, own: true });
+      expect((await classroom.comments(lesson)).body).to.deep.equal({
+        data: [{ ...publicRecord, own: true }],
+        total: 1,
+      });
       const other = classroomOf(course, await buildLearner(course));
-      expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: false }], total: 1 });
+      expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...publicRecord, own: false }], total: 1 });
       const student = { id: learner.id, name: 'Stella Student', email: learner.email };
       expect((await administratorsList()).body).to.deep.equal({ data: [{ ...comment, student }], total: 1 });
     });
@@ -107,12 +110,12 @@ describe('lesson comments', () => {
 
   describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
     it('deletes an own comment once, even after access has ended', async () => {
-      const [kept, gone] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
+      const [remaining, deleted] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
       await revokeEnrollment(course, learner);
-      expect((await classroom.deleteComment(gone.body.data.id)).status).to.equal(204);
-      expectError(await classroom.deleteComment(gone.body.data.id), 'not_found');
+      expect((await classroom.deleteComment(deleted.body.data.id)).status).to.equal(204);
+      expectError(await classroom.deleteComment(deleted.body.data.id), 'not_found');
       const { data, total } = (await administratorsList()).body;
-      expect([data[0].id, total]).to.deep.equal([kept.body.data.id, 1]);
+      expect([data[0].id, total]).to.deep.equal([remaining.body.data.id, 1]);
     });
 
     it('returns byte-equal 404 answers for another student’s, a foreign and an unknown comment', async () => {

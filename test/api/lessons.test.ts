@@ -44,9 +44,9 @@ describe('lessons', () => {
     });
 
     it('stores every given field, and publishes immediately on request', async () => {
-      const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
-      const { data } = (await create(given)).body;
-      expect(data).to.include({ ...given, published_at: data.created_at });
+      const fields = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
+      const { data } = (await create(fields)).body;
+      expect(data).to.include({ ...fields, published_at: data.created_at });
       const { data: outline } = (await write('GET', `/courses/${course.id}`)).body;
       expect(outline.modules[0].lessons[1]).to.deep.equal({
         id: data.id,
@@ -97,12 +97,12 @@ describe('lessons', () => {
       let record = (await create({ title: 'Bend', points: 5 })).body.data;
       await eachCase(
         [{ title: 'Hitch' }, { content: '# How' }, { public_id: 'hitch' }, { points: 0 }, { content: '' }],
-        async (given) => {
+        async (fields) => {
           clock.advance(1_000);
-          const { status, body } = await change(record.id, given);
+          const { status, body } = await change(record.id, fields);
           expect(status).to.equal(200);
           expect(body.data.updated_at > record.updated_at).to.equal(true);
-          record = { ...record, ...given, updated_at: body.data.updated_at };
+          record = { ...record, ...fields, updated_at: body.data.updated_at };
           expect(body.data).to.deep.equal(record);
         },
       );

@@ -66,30 +66,30 @@ describe('the mail domain of a club (CAMP-40)', () => {
     lookAtMailDomain({ ...(await testDeps()), mailDomains: settings }, (await rowOf()).id, at);
 
   it('returns the unchecked records to publish, and never the private key', async () => {
-    const shown = await set('Mail.Knötchen.example.', { local_part: 'hello' });
-    expect(shown).to.include({
+    const record = await set('Mail.Knötchen.example.', { local_part: 'hello' });
+    expect(record).to.include({
       domain: 'mail.xn--kntchen-b1a.example',
       from_address: 'hello@mail.xn--kntchen-b1a.example',
       status: 'unproven',
     });
-    expect(shown.records.map(({ kind, state }) => `${kind} ${state}`)).to.deep.equal([
+    expect(record.records.map(({ kind, state }) => `${kind} ${state}`)).to.deep.equal([
       'dkim unchecked',
       'spf unchecked',
       'dmarc unchecked',
     ]);
     const { sealedPrivateKey } = await rowOf();
     expect(sealedPrivateKey.includes('PRIVATE KEY')).to.equal(false);
-    expect((await send('GET')).body.data).to.deep.equal(shown);
+    expect((await send('GET')).body.data).to.deep.equal(record);
   });
 
   it('becomes proven by a real name server once all records exist, and shows the state of each record', async () => {
-    const shown = await set();
+    const record = await set();
     expect(states(await check())).to.deep.equal(['unproven', 'dkim missing', 'spf missing', 'dmarc missing']);
-    publish(shown);
+    publish(record);
     zone.set('knots.example', ['v=spf1 -all', 'something else']);
     expect(states(await check())).to.deep.equal(['unproven', 'dkim ok', 'spf wrong', 'dmarc ok']);
     expect(await from()).to.include({ address: 'news@platform.example' });
-    publish(shown);
+    publish(record);
     const proven = await check();
     expect(states(proven)).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
     expect(proven.first_proven_at).to.equal(proven.checked_at);
@@ -97,8 +97,8 @@ describe('the mail domain of a club (CAMP-40)', () => {
   });
 
   it('accepts the DMARC policy of a parent domain', async () => {
-    const shown = await set('mail.knots.example');
-    publish(shown);
+    const record = await set('mail.knots.example');
+    publish(record);
     zone.delete('_dmarc.mail.knots.example');
     zone.set('_dmarc.knots.example', ['v=DMARC1; p=reject; adkim=s']);
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
@@ -157,25 +157,25 @@ describe('the mail domain of a club (CAMP-40)', () => {
 
   describe('the daily check of the domain', () => {
     it('finds the published records without a request, and sets lapsed when a record is removed', async () => {
-      const shown = await set();
+      const record = await set();
       const { looksAt } = await rowOf();
-      publish(shown);
+      publish(record);
       const proven = await lookAt(looksAt.getTime());
       expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
       // A step that wakes early asks no name server.
-      const asked = names.questions.length;
+      const questionCount = names.questions.length;
       expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
-      expect(names.questions).to.have.length(asked);
-      zone.delete(shown.records[0]?.name ?? '');
+      expect(names.questions).to.have.length(questionCount);
+      zone.delete(record.records[0]?.name ?? '');
       expect(await lookAt(looksAt.getTime() + 24 * hour)).to.include({ status: 'lapsed' });
       expect(await from()).to.include({ address: 'news@platform.example' });
-      publish(shown);
+      publish(record);
       expect(await lookAt(looksAt.getTime() + 25 * hour)).to.include({ status: 'proven' });
     });
 
     it('changes nothing if a name server fails, and asks again after an hour', async () => {
-      const shown = await set();
-      publish(shown);
+      const record = await set();
+      publish(record);
       const before = await check();
       zone.set('knots.example', 'failure');
       const { looksAt } = await rowOf();

@@ -45,8 +45,8 @@ describe('notices of mail providers (CAMP-15)', () => {
     ({ club, campaignId, mails } = await sendCampaign({ count, now: sentAt }, reply));
   };
   const later = (seconds: number) => new Date(sentAt.getTime() + seconds * second);
-  const post = (platform: string, options: Call, given = token) =>
-    callAt(api.base, 'POST', `/webhooks/${platform}/${given}`, options);
+  const post = (platform: string, options: Call, pathToken = token) =>
+    callAt(api.base, 'POST', `/webhooks/${platform}/${pathToken}`, options);
   const tell = (...events: object[]) => post('mail', { body: { events } });
   const event = (kind: string, { mailId }: { mailId: string }, at: Date) => ({
     kind,
@@ -63,8 +63,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     return rest;
   };
   const statistics = async () => {
-    const { sent, failed, delivered, bounced, complained } = await readStatistics(deps.db, club.id, campaignId);
-    return { sent, failed, delivered, bounced, complained };
+    const counts = await readStatistics(deps.db, club.id, campaignId);
+    return {
+      sent: counts.sent,
+      failed: counts.failed,
+      delivered: counts.delivered,
+      bounced: counts.bounced,
+      complained: counts.complained,
+    };
   };
   const suppressions = async () => {
     const { rows } = await listSuppressions(deps, club.id, { page: 1, page_size: 100 });
@@ -85,10 +91,10 @@ describe('notices of mail providers (CAMP-15)', () => {
       event('delivered', { mailId: newId() }, later(1)),
     );
     expect([answer.status, answer.body]).to.deep.equal([202, { data: { accepted: true } }]);
-    const sent = { status: 'sent', sent_at: sentAt.toISOString() };
-    expect(await row(0)).to.deep.equal({ ...sent, delivered_at: later(1).toISOString() });
-    expect(await row(1)).to.deep.equal({ ...sent, delivered_at: later(2).toISOString() });
-    expect(await row(2)).to.deep.equal({ ...sent, bounced_at: later(3).toISOString() });
+    const sentState = { status: 'sent', sent_at: sentAt.toISOString() };
+    expect(await row(0)).to.deep.equal({ ...sentState, delivered_at: later(1).toISOString() });
+    expect(await row(1)).to.deep.equal({ ...sentState, delivered_at: later(2).toISOString() });
+    expect(await row(2)).to.deep.equal({ ...sentState, bounced_at: later(3).toISOString() });
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 2, bounced: 1, complained: 0 });
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
@@ -252,12 +258,12 @@ describe('notices of mail providers (CAMP-15)', () => {
 
   it('counts an event once if it arrives again before the first request commits', async () => {
     await send(1);
-    const told = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
+    const events = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
     let repetition: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
-      (tx) => noteEvents(databaseOf(tx), told, later(60)),
+      (tx) => noteEvents(databaseOf(tx), events, later(60)),
       async () => {
-        repetition = noteEvents(deps.db, told, later(60));
+        repetition = noteEvents(deps.db, events, later(60));
         await untilWaitingForLocks(1);
       },
     );

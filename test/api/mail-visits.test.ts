@@ -22,12 +22,12 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
   let campaignId: string;
   let mail: SentMail;
   const send = async (tracking: Tracking = 'all', count = 1) => {
-    const sent = await sendCampaign({ count, now: clock.now(), tracking });
-    ({ club, campaignId } = sent);
-    const [first] = sent.mails;
+    const campaign = await sendCampaign({ count, now: clock.now(), tracking });
+    ({ club, campaignId } = campaign);
+    const [first] = campaign.mails;
     if (!first) throw new Error('No mail was sent');
     mail = first;
-    return sent.mails;
+    return campaign.mails;
   };
   beforeEach(async () => {
     deps = await testDeps();
@@ -247,8 +247,8 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
   });
 
   it('proves that a mail with an unknown outcome arrived (CAMP-14)', async () => {
-    const { mails, ...sent } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
-    ({ club, campaignId } = sent);
+    const { mails, ...campaign } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
+    ({ club, campaignId } = campaign);
     [mail] = mails as [SentMail];
     expect(await deps.db.manager.findOneByOrFail(Mail, { id: mail.mailId })).to.include({ status: 'failed' });
     await visit(addressesIn(mail).picture);

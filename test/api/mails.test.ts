@@ -73,12 +73,12 @@ describe('mails', function () {
 
   it('signs a student in with the six digits of the mail, which has no link', async () => {
     const { email } = await buildStudent(club.id);
-    const asked = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    const answer = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     const mail = await mailTo(email);
     const [, code] = /\b(\d{6})\b/.exec(mail.text) ?? [];
     expect(mail.subject).to.match(new RegExp(`^${code} `));
     expect(mail.text + (mail.html ?? '')).to.not.match(/https?:|href/);
-    const body = { club_id: club.id, email, code_id: asked.body.data.code_id, code };
+    const body = { club_id: club.id, email, code_id: answer.body.data.code_id, code };
     expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
   });
 

@@ -392,10 +392,10 @@ describe('the media library', () => {
 
     it('return 409 folder_too_deep for an eleventh level, by a creation or a move', async () => {
       const chain = async (levels: number, under?: Id) => {
-        const made: Id[] = [];
+        const folders: Id[] = [];
         for (let level = 1; level <= levels; level += 1)
-          made.push(await makeFolder(`level ${level}`, made.at(-1) ?? under));
-        return made;
+          folders.push(await makeFolder(`level ${level}`, folders.at(-1) ?? under));
+        return folders;
       };
       const ten = await chain(10);
       expectError(await send('POST', ['folders'], { name: 'eleventh', parent_id: ten[9] }), 'folder_too_deep');
@@ -455,11 +455,11 @@ describe('the media library', () => {
           const listed = (
             await call('GET', `${libraryPath(club, 'folders')}?page_size=100`, { token: club.owner.token })
           ).body;
-          const shown = (listed.data as Folder[]).map((one) => [
+          const listedFolders = (listed.data as Folder[]).map((one) => [
             one.id,
             { parent: one.parent_id ?? null, name: one.name },
           ]);
-          expect(Object.fromEntries(shown)).to.deep.equal(Object.fromEntries(model.folders));
+          expect(Object.fromEntries(listedFolders)).to.deep.equal(Object.fromEntries(model.folders));
         }),
         { numRuns: 4 },
       );

@@ -104,13 +104,13 @@ describe('records that use files of the library', () => {
     });
 
     it('show their files in order, with valid addresses, only to students who can see the lesson', async () => {
-      const [one, two, gone] = [await image(), await image(), await image()];
+      const [one, two, removed] = [await image(), await image(), await image()];
       const [lesson] = course.lessons;
-      await call('PATCH', `/lessons/${lesson?.id}`, { content: named(two.id, gone.id, one.id, two.id) });
-      await call('DELETE', `/media/${gone.id}?force=true`);
+      await call('PATCH', `/lessons/${lesson?.id}`, { content: named(two.id, removed.id, one.id, two.id) });
+      await call('DELETE', `/media/${removed.id}?force=true`);
       const learner = await buildLearner(course);
-      const shown = await classroomOf(course, learner).lesson(lesson?.publicId ?? '');
-      const media = shown.body.data.media as { id: Id; preview_url: string; download_url: string }[];
+      const lessonAnswer = await classroomOf(course, learner).lesson(lesson?.publicId ?? '');
+      const media = lessonAnswer.body.data.media as { id: Id; preview_url: string; download_url: string }[];
       expect(media.map(({ id }) => id)).to.deep.equal([two.id, one.id]);
       for (const file of media) {
         expect(file).not.to.have.any.keys('favorite', 'usage_count');
@@ -136,8 +136,8 @@ describe('records that use files of the library', () => {
       expect((await learner.course(course.publicId)).body.data.cover.id).to.equal(two.id);
       expect((await set('none')).body.data).not.to.have.any.keys('cover');
       expect(await usage(two.id)).to.deep.equal([]);
-      const made = await call('POST', '/courses', { title: 'Other', cover_media_id: one.id });
-      expect([made.status, made.body.data.cover.id]).to.deep.equal([201, one.id]);
+      const created = await call('POST', '/courses', { title: 'Other', cover_media_id: one.id });
+      expect([created.status, created.body.data.cover.id]).to.deep.equal([201, one.id]);
     });
 
     it('return 422 for a file that is no ready image, and 404 for an unknown file', async () => {
@@ -340,11 +340,11 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     });
     expect((await call('GET', '/media/storage')).body).to.deep.equal(used);
     const source = await testDatabase();
-    const [index] = await source.query<{ wanted: number }[]>(
-      `SELECT wanted_version AS wanted FROM agent_sources WHERE media_id = $1`,
+    const [index] = await source.query<{ version: number }[]>(
+      `SELECT wanted_version AS version FROM agent_sources WHERE media_id = $1`,
       [old.id],
     );
-    expect(index?.wanted).to.equal(2);
+    expect(index?.version).to.equal(2);
     await call('POST', `/media/${old.id}/replace`, { with: better.id });
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
     expect(await wordsOf(better.id)).to.deep.equal(['# New and longer', 'new.md']);

@@ -129,8 +129,8 @@ describe('publishing of files (MED-25)', () => {
       await eraseLeftovers(deps, later(59 * minute));
       expect((await fetch(signed)).status, 'signed before').to.equal(200);
       await eraseLeftovers(deps, later(61 * minute));
-      const { public: shown, private: hidden } = await objectsOf(club);
-      expect([shown.length, hidden]).to.deep.equal([4, []]);
+      const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+      expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       await unpublish(id);
       await movedFile(id);
       await eraseLeftovers(deps, later(5 * minute));
@@ -140,9 +140,9 @@ describe('publishing of files (MED-25)', () => {
       expect((await fetch((await read(id)).preview_url)).status).to.equal(200);
       expect((await call('GET', '/media/storage')).body, 'counted once').to.deep.equal(used);
       // The upload address was valid for 15 minutes. The key is erased again when no upload can arrive any more.
-      const [left] = await leftovers();
-      expect([(await leftovers()).length, left?.arrivesUntil]).to.deep.equal([1, null]);
-      expect((Number(left?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
+      const [leftover] = await leftovers();
+      expect([(await leftovers()).length, leftover?.arrivesUntil]).to.deep.equal([1, null]);
+      expect((Number(leftover?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
       await eraseLeftovers(deps, later(25 * 60 * minute));
       expect(await leftovers()).to.deep.equal([]);
     });
@@ -172,10 +172,10 @@ describe('publishing of files (MED-25)', () => {
       expectError(await publish(archived), 'media_archived');
       expect((await unpublish(archived)).status).to.equal(202);
       expect(await rowCounts()).to.deep.equal(before);
-      const shown = await published(await file());
-      await call('PATCH', `/media/${shown}`, { archived: true });
-      expect((await unpublish(shown)).status).to.equal(202);
-      expect(await movedFile(shown)).to.deep.equal({ done: true, outcome: 'private' });
+      const id = await published(await file());
+      await call('PATCH', `/media/${id}`, { archived: true });
+      expect((await unpublish(id)).status).to.equal(202);
+      expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
     it('returns 404 for removed, foreign, unknown and students’ files, which constraints keep private', async () => {
@@ -210,13 +210,19 @@ describe('publishing of files (MED-25)', () => {
     });
 
     it('returns byte-equal 404 answers for private, removed and unknown files and without a thumbnail', async () => {
-      const [hidden, gone, shown] = [await file(), await published(await file()), await published(await file())];
-      await call('DELETE', `/media/${gone}`);
+      const [privateFile, removedFile, publicFile] = [
+        await file(),
+        await published(await file()),
+        await published(await file()),
+      ];
+      await call('DELETE', `/media/${removedFile}`);
       const unknown = await open(newId());
       expectError(unknown, 'not_found');
       expect(unknown.headers.get('cache-control')).to.equal('no-store');
-      await eachCase([hidden, gone], async (id) => expect(visible(await open(id))).to.equal(visible(unknown)));
-      expect(visible(await open(shown, 'thumbnail'))).to.equal(visible(unknown));
+      await eachCase([privateFile, removedFile], async (id) =>
+        expect(visible(await open(id))).to.equal(visible(unknown)),
+      );
+      expect(visible(await open(publicFile, 'thumbnail'))).to.equal(visible(unknown));
       expect(await objectsOf(club)).to.nested.include({ 'public.length': 1 });
     });
   });
@@ -228,9 +234,9 @@ describe('publishing of files (MED-25)', () => {
       point: Parameters<MovingDeps['failpoint']>[0],
       happens: () => Promise<unknown>,
     ): Promise<MoveStep> => {
-      let left = 1;
+      let remaining = 1;
       const failpoint: MovingDeps['failpoint'] = async (name) => {
-        if (name === point && left-- > 0) await happens();
+        if (name === point && remaining-- > 0) await happens();
       };
       return movedFile(id, { failpoint });
     };
@@ -265,8 +271,8 @@ describe('publishing of files (MED-25)', () => {
         expect((await followed(id)).status).to.equal(200);
         expect(await orphansOf(club)).to.deep.equal([]);
         await eraseLeftovers(await mediaDeps(), later(61 * minute));
-        const { public: shown, private: hidden } = await objectsOf(club);
-        expect([shown.length, hidden]).to.deep.equal([4, []]);
+        const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+        expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       });
 
     it('writes nothing after an expired lease and a finished move, and leaves the copy to be erased', async () => {
@@ -280,8 +286,8 @@ describe('publishing of files (MED-25)', () => {
       expect(await wordsOf(id)).to.equal('How to tie it.');
       expect(await orphansOf(club)).to.deep.equal([]);
       await eraseLeftovers(await mediaDeps(), later(61 * minute));
-      const { public: shown, private: hidden } = await objectsOf(club);
-      expect([shown.length, hidden]).to.deep.equal([1, []]);
+      const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+      expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
     it('writes and renews nothing after an expired lease while another worker has the claim', async () => {
@@ -368,23 +374,23 @@ describe('publishing of files (MED-25)', () => {
       const id = await file();
       await publish(id);
       const source = await testDatabase();
-      const isHeld = async () => {
-        const [row] = await source.query<{ held: boolean }[]>(
-          `SELECT lease_until > clock_timestamp() AS held FROM media_moves WHERE id = $1`,
+      const isLeased = async () => {
+        const [row] = await source.query<{ isLeased: boolean }[]>(
+          `SELECT lease_until > clock_timestamp() AS "isLeased" FROM media_moves WHERE id = $1`,
           [id],
         );
-        return row?.held === true;
+        return row?.isLeased === true;
       };
       const renewals = mock.timers;
       const deps = await movingDeps(
         await mediaDeps((storage) => ({
-          async copy(...given) {
+          async copy(...args) {
             for (const _ of [1, 2]) {
               await endLease(id);
               renewals.tick(movingRules.renewalMs);
-              await until('a renewal', { timeoutMs: 5_000 }, isHeld);
+              await until('a renewal', { timeoutMs: 5_000 }, isLeased);
             }
-            return storage.copy(...given);
+            return storage.copy(...args);
           },
         })),
       );
@@ -474,13 +480,13 @@ describe('publishing of files (MED-25)', () => {
         const steps = [await copied(removed), await copied(one)] as const;
         const remove = () => codeOf(removeMedia(deps, club.id, removed, now, { force: true }));
         const replace = () => codeOf(replaceMedia(deps, reader, one, { with: other }, now));
-        const held = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
+        const lock = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
         if (movedFirst) {
-          const outcomes = await inThisOrder(held, ...steps, remove, replace);
+          const outcomes = await inThisOrder(lock, ...steps, remove, replace);
           expect(outcomes[0]).to.include({ done: true }); // public, or gone if the removal is faster than the step's read
           expect(outcomes.slice(1)).to.deep.equal([{ done: true, outcome: 'public' }, 'done', 'media_mismatch']);
         } else {
-          const outcomes = await inThisOrder(held, remove, replace, ...steps);
+          const outcomes = await inThisOrder(lock, remove, replace, ...steps);
           expect(outcomes).to.deep.equal([
             'done',
             'done',
@@ -492,8 +498,8 @@ describe('publishing of files (MED-25)', () => {
         expect(await wordsOf(one)).to.equal(movedFirst ? 'Old.' : 'New.');
         expect(await orphansOf(club)).to.deep.equal([]);
         await eraseLeftovers(deps, later(61 * minute));
-        const { public: shown, private: hidden } = await objectsOf(club);
-        expect([shown.length, hidden.length]).to.deep.equal([1, 1]);
+        const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+        expect([publicKeys.length, privateKeys.length]).to.deep.equal([1, 1]);
       });
   });
 

@@ -52,8 +52,8 @@ describe('subtitles from speech for administrators', function () {
     expect(listed.transcription).to.deep.equal(pending);
     expect(await wakes()).to.equal(1);
     await transcribeOnce(video.id);
-    const { tracks, ...made } = await record();
-    expect(made).not.to.have.property('transcription');
+    const { tracks, ...fields } = await record();
+    expect(fields).not.to.have.property('transcription');
     expect(tracks).to.have.length(1);
     expect(tracks[0]).to.include({ language: 'pt-BR', made_by: 'command', label: 'português (Brasil)' });
     expect(await texts(tracks)).to.deep.equal([madeVtt.toString()]);

@@ -201,8 +201,8 @@ describe('media', () => {
 
   it('signs preview_url and download_url for each answer, and stores them nowhere (MED-8)', async () => {
     const ready = await uploadFile(uploader, notes);
-    const shown = await read(ready.id);
-    for (const url of [shown.preview_url, shown.download_url, ready.preview_url]) {
+    const file = await read(ready.id);
+    for (const url of [file.preview_url, file.download_url, ready.preview_url]) {
       const signature = new URL(url ?? '').searchParams.get('X-Amz-Signature') ?? '';
       expect(signature).to.match(/^[0-9a-f]{64}$/);
       expect(await columnsHolding(signature)).to.deep.equal([]);
@@ -318,8 +318,8 @@ describe('media', () => {
       expect(idsOf(await list())).to.deep.equal(ids);
       expect(idsOf(await list('?page=2&page_size=2'))).to.deep.equal(ids.slice(2));
       await remove(ids[0] ?? '');
-      const left = await list('?page_size=1');
-      expect([left.total, idsOf(left)]).to.deep.equal([2, [ids[1]]]);
+      const rest = await list('?page_size=1');
+      expect([rest.total, idsOf(rest)]).to.deep.equal([2, [ids[1]]]);
     });
   });
 
@@ -350,12 +350,14 @@ describe('media', () => {
     });
 
     it('returns 404 for an unknown, removed or foreign file and for a student’s image', async () => {
-      const gone = await uploadFile(uploader, notes);
-      await remove(gone.id);
+      const removed = await uploadFile(uploader, notes);
+      await remove(removed.id);
       const foreign = await uploadFile({ club: await buildClub() }, notes);
       const student = await buildStudent(club.id);
       const image = await uploadFile({ club, student }, { fileName: 'a.png', mime: 'image/png', bytes: png(2, 2) });
-      await eachCase([newId(), gone.id, foreign.id, image.id], async (id) => expectError(await usage(id), 'not_found'));
+      await eachCase([newId(), removed.id, foreign.id, image.id], async (id) =>
+        expectError(await usage(id), 'not_found'),
+      );
     });
   });
 
@@ -449,11 +451,11 @@ describe('media', () => {
       await reserve(uploader, notes);
       const { id } = await uploadFile(uploader, notes);
       await uploadFile(uploader, { fileName: 'knot.png', mime: 'image/png', bytes: picture });
-      const { size_bytes: kept = 0 } = await uploadFile(
+      const { size_bytes: storedSize = 0 } = await uploadFile(
         { club, student: await buildStudent(club.id) },
         { fileName: 'bow.png', mime: 'image/png', bytes: picture },
       );
-      const images = { kind: 'image', bytes: picture.length + kept, files: 2 };
+      const images = { kind: 'image', bytes: picture.length + storedSize, files: 2 };
       expect((await usage()).body).to.deep.equal({
         bytes: images.bytes + file,
         files: 3,

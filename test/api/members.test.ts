@@ -28,7 +28,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
         call('POST', `/v1/clubs/${club.id}/members`, { token: club.owner.token, body: { email, role: 'support' } });
       const [zoe, abe] = [await invite(`zoe.${newId()}@example.com`), await invite(`abe.${newId()}@example.com`)];
       const { body } = await list(club);
-      const given = ['owner', 'support', 'editor'];
+      const roleOrder = ['owner', 'support', 'editor'];
       expect(body).to.deep.equal({
         data: [
           ...members
@@ -36,7 +36,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
               administrator_id: id,
               name: 'Ada Administrator',
               email,
-              role: given[index],
+              role: roleOrder[index],
               status: 'active',
               joined_at: body.data.find((member: { administrator_id: Id }) => member.administrator_id === id)
                 ?.joined_at,

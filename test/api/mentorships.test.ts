@@ -66,29 +66,29 @@ describe('mentorships', () => {
     const bodyOf = (text: string): unknown =>
       JSON.parse(
         filledIn(
-          shownTimes.reduce((body, shown, place) => body.replace(shown, times[place] ?? shown), text),
+          shownTimes.reduce((body, printed, place) => body.replace(printed, times[place] ?? printed), text),
           known,
         ),
       );
     const examples = examplesOf(readPage('docs/how-to/run-mentorships.md'));
-    const told: string[] = [];
-    for (const { method, path: shown, body } of examples) {
-      const token = shown.includes('/classroom/') ? ada.token : club.owner.token;
-      const answer = await call(method, filledIn(shown, known), { token, ...(body && { body: bodyOf(body) }) });
+    const outcomes: string[] = [];
+    for (const { method, path, body } of examples) {
+      const token = path.includes('/classroom/') ? ada.token : club.owner.token;
+      const answer = await call(method, filledIn(path, known), { token, ...(body && { body: bodyOf(body) }) });
       const data = answer.body?.data;
-      if (shown.endsWith('/mentorships') && method === 'POST') {
+      if (path.endsWith('/mentorships') && method === 'POST') {
         known.set('mentorshipId', data.id);
         known.set('publicId', data.public_id);
       }
-      if (shown.endsWith('/slots')) {
+      if (path.endsWith('/slots')) {
         times = data.slots.map((slot: { starts_at: string }) => slot.starts_at);
         const other = await as(ada)('POST', `/mentorships/${known.get('publicId')}/bookings`, { starts_at: times[2] });
         known.set('otherSessionId', other.body.data.id);
       }
-      if (shown.endsWith('/bookings')) known.set('sessionId', data.id);
-      told.push(`${method} ${shown} ${answer.status < 300 ? 'accepted' : answer.text}`);
+      if (path.endsWith('/bookings')) known.set('sessionId', data.id);
+      outcomes.push(`${method} ${path} ${answer.status < 300 ? 'accepted' : answer.text}`);
     }
-    expect(told).to.deep.equal(examples.map(({ method, path: shown }) => `${method} ${shown} accepted`));
+    expect(outcomes).to.deep.equal(examples.map(({ method, path }) => `${method} ${path} accepted`));
     expect(examples).to.have.length.above(12);
     const { body } = await write('GET', '/mentorship-sessions');
     expect(body.data.map(({ status }: { status: string }) => status)).to.deep.equal(['canceled', 'canceled']);
@@ -266,8 +266,8 @@ describe('mentorships', () => {
       const own = (await as(ada)('GET', at(mentorship, id))).body.data;
       expect(own).to.include({ status: 'booked', agenda: 'My backstay.', meeting_url: 'https://meet.example.com/x' });
       expect(own).to.include({ starts_at: inHours(2).toISOString(), cancel_until: inHours(2).toISOString() });
-      const seen = (await as(ada)('GET', `/mentorships/${mentorship.publicId}`)).body.data;
-      expect(seen).to.not.have.property('meeting_url');
+      const shownMentorship = (await as(ada)('GET', `/mentorships/${mentorship.publicId}`)).body.data;
+      expect(shownMentorship).to.not.have.property('meeting_url');
       const [listed] = (await write('GET', `/mentorship-sessions?student_id=${ada.id}`)).body.data;
       expect(listed).to.deep.include({ id, student: { id: ada.id, name: listed.student.name, email: ada.email } });
     });
@@ -297,12 +297,12 @@ describe('mentorships', () => {
     it('books with the new mentor if the mentor changes while the booking waits', async () => {
       const mentorship = await offered();
       const { id: successor } = await buildMember(club.id, 'support');
-      const asked = inHours(1);
+      const startsAt = inHours(1);
       let booking: Promise<Answer> | undefined;
       await withOpenTransaction(
         (tx) => tx.run(sql`UPDATE mentorships SET mentor_id = ${successor} WHERE id = ${mentorship.id}`),
         async () => {
-          booking = book(ada, mentorship, asked);
+          booking = book(ada, mentorship, startsAt);
           await untilWaitingForLocks(1);
         },
       );
@@ -317,7 +317,7 @@ describe('mentorships', () => {
       const { publicId } = await offered(hours);
       const deps = await testDeps();
       const reader = { clubId: club.id, id: ada.id };
-      const shown = async (from: string, to: string) =>
+      const slotsBetween = async (from: string, to: string) =>
         (await listSlots(deps.db, reader, publicId, { since: from, until: to }, new Date(from))).slots.map(
           ({ starts_at: time }) => time,
         );
@@ -327,8 +327,11 @@ describe('mentorships', () => {
         '2027-10-30T00:00:00Z',
         '2027-11-01T00:00:00Z',
       ] as const;
-      expect(await shown(berlin[0], berlin[1])).to.deep.equal(['2027-03-28T00:00:00.000Z', '2027-03-28T01:00:00.000Z']);
-      expect(await shown(berlin[2], berlin[3])).to.deep.equal([
+      expect(await slotsBetween(berlin[0], berlin[1])).to.deep.equal([
+        '2027-03-28T00:00:00.000Z',
+        '2027-03-28T01:00:00.000Z',
+      ]);
+      expect(await slotsBetween(berlin[2], berlin[3])).to.deep.equal([
         '2027-10-30T23:00:00.000Z',
         '2027-10-31T00:00:00.000Z',
         '2027-10-31T02:00:00.000Z',
@@ -447,8 +450,8 @@ describe('mentorships', () => {
       expectError(await move(inHours(5), newId()), 'not_found');
       clock.advance(inHours(2).getTime() + minute - clock.now().getTime());
       expectError(await move(inHours(5), id), 'too_late_to_cancel');
-      const [left] = (await as(ada)('GET', '/mentorship-sessions')).body.data;
-      expect(left).to.include({ id, status: 'booked' });
+      const [remaining] = (await as(ada)('GET', '/mentorship-sessions')).body.data;
+      expect(remaining).to.include({ id, status: 'booked' });
     });
   });
 
@@ -586,13 +589,13 @@ describe('mentorships', () => {
       });
       expect(runs).to.include(workflowIdOf('mentorshipSession', coming.body.data.id));
       const read = async ({ body }: Answer) => (await write('GET', `/mentorship-sessions/${body.data.id}`)).body.data;
-      const gone = ['student', 'agenda', 'rating', 'rating_comment', 'rated_at'];
+      const erasedFields = ['student', 'agenda', 'rating', 'rating_comment', 'rated_at'];
       expect(await read(past))
         .to.include({ status: 'completed' })
-        .and.to.not.have.any.keys(...gone);
+        .and.to.not.have.any.keys(...erasedFields);
       expect(await read(coming))
         .to.include({ status: 'canceled' })
-        .and.to.not.have.any.keys(...gone);
+        .and.to.not.have.any.keys(...erasedFields);
     });
   });
 });

@@ -113,10 +113,10 @@ describe('bodies of notices', () => {
     ]);
     await stepNotice(row?.id ?? '');
     expect(await noticeRow(row?.id ?? '')).to.include({ status: 'processed', errorCode: null, attemptCount: 1 });
-    const shown = await callAt(api.base, 'GET', `/v1/clubs/${shop.club.id}/sales-notices/${row?.id}`, {
+    const answer = await callAt(api.base, 'GET', `/v1/clubs/${shop.club.id}/sales-notices/${row?.id}`, {
       token: shop.club.owner.token,
     });
-    expect(shown.body.data.body).to.equal(text);
+    expect(answer.body.data.body).to.equal(text);
   });
 
   it('verify the billing signature over the bytes with their mark, and not over other bytes', async () => {

@@ -55,7 +55,7 @@ describe('GET /readyz', () => {
     try {
       await withTimersStopped(async (advance) => {
         let status: number | undefined;
-        const answer = callAt(api.base, 'GET', '/readyz').then((given) => (status = given.status));
+        const answer = callAt(api.base, 'GET', '/readyz').then((response) => (status = response.status));
         expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
         await advance(1_999);
         expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);

@@ -75,34 +75,34 @@ describe('pages in a browser', function () {
   describe('policies of pages', () => {
     /** The requests and scripts that the browser blocked. */
     const refusals = (page: Page): string[] => {
-      const said: string[] = [];
+      const messages: string[] = [];
       page.on('console', (message) => {
-        if (/content security policy|refused to|blocked/i.test(message.text())) said.push(message.text());
+        if (/content security policy|refused to|blocked/i.test(message.text())) messages.push(message.text());
       });
-      page.on('requestfailed', (request) => said.push(`${request.url()} ${request.failure()?.errorText}`));
-      return said;
+      page.on('requestfailed', (request) => messages.push(`${request.url()} ${request.failure()?.errorText}`));
+      return messages;
     };
 
     it('let the API reference draw an operation, and block nothing', async () => {
       const page = await openPage(widths.laptop);
-      const said = refusals(page);
+      const messages = refusals(page);
       const { port } = await testApi();
       await page.goto(`http://127.0.0.1:${port}/docs`);
       await page.locator('.opblock-tag').first().click({ timeout: 30_000 });
       await page.locator('.opblock-summary-path').first().click();
       await page.locator('.opblock.is-open').getByText('Responses').first().waitFor();
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
 
     it('let the certificate page load its style, and block nothing', async () => {
       const page = await openPage(widths.phone);
-      const said = refusals(page);
+      const messages = refusals(page);
       const { port } = await testApi();
       const answer = await page.goto(`http://127.0.0.1:${port}/certificates/AAAABBBBCCCC`);
       expect(answer?.status()).to.equal(404);
       const style = await page.evaluate<string>(`getComputedStyle(document.querySelector('main')).maxWidth`);
       expect(style).to.not.equal('none');
-      expect(said.filter((text) => !text.includes('404'))).to.deep.equal([]);
+      expect(messages.filter((text) => !text.includes('404'))).to.deep.equal([]);
     });
 
     it('let a browser show a JSON answer', async () => {
@@ -149,13 +149,13 @@ describe('pages in a browser', function () {
 
     it('links to the page for automatic messages, and loads no other resource', async () => {
       const page = await openPage(widths.laptop);
-      const asked: string[] = [];
-      page.on('request', (request) => asked.push(request.method()));
+      const methods: string[] = [];
+      page.on('request', (request) => methods.push(request.method()));
       await page.goto(address);
       await page.getByRole('link', { name: 'You get automatic messages' }).click();
       await page.getByRole('button', { name: 'Stop automatic messages' }).click();
       await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
-      expect(asked).to.deep.equal(['GET', 'GET', 'POST']);
+      expect(methods).to.deep.equal(['GET', 'GET', 'POST']);
     });
   });
 
@@ -230,18 +230,20 @@ describe('pages in a browser', function () {
 
     it('opens links of the preview in a new page, and gives the unsubscribe link no target', async () => {
       const page = await openPage(widths.phone);
-      const asked: string[] = [];
-      page.context().on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      const requests: string[] = [];
+      page
+        .context()
+        .on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
       await page.goto(preview.page_url);
       const frame = page.frameLocator('iframe').first();
       await frame.getByRole('link', { name: 'the course' }).waitFor();
-      asked.splice(0);
+      requests.splice(0);
       await frame.getByRole('link', { name: 'Unsubscribe' }).click({ timeout: 5_000 });
-      expect(asked).to.deep.equal([]);
+      expect(requests).to.deep.equal([]);
       const opened = page.waitForEvent('popup');
       await frame.getByRole('link', { name: 'the course' }).click({ timeout: 5_000 });
       await opened;
-      expect(asked).to.deep.equal(['GET /course']);
+      expect(requests).to.deep.equal(['GET /course']);
       expect(page.url()).to.equal(preview.page_url);
     });
   });

@@ -138,11 +138,11 @@ describe('a pending sign-up', () => {
   });
 
   describe('a simultaneous purchase and confirmation', () => {
-    const meetings: Record<string, { first: 'purchase' | 'confirmation'; kept: boolean }> = {
-      'removes the password if the purchase is first': { first: 'purchase', kept: false },
-      'keeps the password if the confirmation is first': { first: 'confirmation', kept: true },
+    const meetings: Record<string, { first: 'purchase' | 'confirmation'; keepsPassword: boolean }> = {
+      'removes the password if the purchase is first': { first: 'purchase', keepsPassword: false },
+      'keeps the password if the confirmation is first': { first: 'confirmation', keepsPassword: true },
     };
-    for (const [title, { first, kept }] of Object.entries(meetings)) {
+    for (const [title, { first, keepsPassword }] of Object.entries(meetings)) {
       it(title, async () => {
         const club = await buildClub();
         const students = studentAccounts(club.id);
@@ -170,7 +170,7 @@ describe('a pending sign-up', () => {
         if (session) expect(session.body.data.student.has_password).to.equal(false);
         expect(await rowOf(student.id)).to.include({ openedBy: first === 'purchase' ? 'sale' : 'sign_up' });
         const signedIn = await students.signIn(student.email, stranger);
-        expect(signedIn.status).to.equal(kept ? 200 : 401);
+        expect(signedIn.status).to.equal(keepsPassword ? 200 : 401);
       });
     }
   });
@@ -187,26 +187,26 @@ describe('a pending sign-up', () => {
     it('happens after 7 days with student.removed, but not to confirmed and adopted accounts', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
-      const [left, confirmed, taken, invited] = [
+      const [unconfirmed, confirmed, adopted, invited] = [
         await signUp(club.id),
         await signUp(club.id),
         await signUp(club.id),
         await buildStudent(club.id, { verified: false }),
       ];
       await students.verify(confirmed.link);
-      await ways['a purchase']?.(club, taken);
-      const { createdAt } = await rowOf(left.id);
+      await ways['a purchase']?.(club, adopted);
+      const { createdAt } = await rowOf(unconfirmed.id);
       expect(removedAfterMs).to.equal(7 * day);
-      const ids = [left.id, confirmed.id, taken.id, invited.id];
+      const ids = [unconfirmed.id, confirmed.id, adopted.id, invited.id];
       await removeAll(new Date(createdAt.getTime() + removedAfterMs));
       expect(await removed(ids)).to.deep.equal([false, false, false, false]);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed(ids)).to.deep.equal([true, false, false, false]);
-      expect(await rowOf(left.id)).to.include({ email: null, passwordHash: null });
-      expect((await factsOf(club.id)).filter(({ studentId }) => studentId === left.id).at(-1)?.type).to.equal(
+      expect(await rowOf(unconfirmed.id)).to.include({ email: null, passwordHash: null });
+      expect((await factsOf(club.id)).filter(({ studentId }) => studentId === unconfirmed.id).at(-1)?.type).to.equal(
         'student.removed',
       );
-      expectError(await students.verify(left.link), 'token_gone');
+      expectError(await students.verify(unconfirmed.link), 'token_gone');
     });
 
     it('returns its uses of a registration link', async () => {
@@ -326,16 +326,16 @@ describe('a pending sign-up', () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
-      const made = [await signUp(clubs[0]?.id ?? '', {}, ip), await signUp(clubs[1]?.id ?? '', {}, ip)];
+      const signUps = [await signUp(clubs[0]?.id ?? '', {}, ip), await signUp(clubs[1]?.id ?? '', {}, ip)];
       const keysOf = async () => {
         const rows = await db.rows<{ key: Buffer }>(
-          sql`SELECT network_key AS key FROM sign_up_networks WHERE student_id = ANY (${made.map(({ id }) => id)}::uuid[])`,
+          sql`SELECT network_key AS key FROM sign_up_networks WHERE student_id = ANY (${signUps.map(({ id }) => id)}::uuid[])`,
         );
         return rows.map(({ key }) => key.toString('hex'));
       };
       expect(new Set(await keysOf()).size).to.equal(2);
       expect(await columnsHolding('192.0.2')).to.deep.equal([]);
-      const path = `/v1/clubs/${clubs[0]?.id}/students/${made[0]?.id}`;
+      const path = `/v1/clubs/${clubs[0]?.id}/students/${signUps[0]?.id}`;
       expect((await call('DELETE', path, { token: clubs[0]?.owner.token ?? '' })).status).to.equal(204);
       expect(await keysOf()).to.have.length(1);
       await removeExpired(db, new Date(clock.now().getTime() + 3_590_000));

@@ -123,8 +123,8 @@ describe('products of sales platforms', () => {
 
   it('returns 404 for an unknown product and a product of another club', async () => {
     const other = callsOf(await buildClub());
-    const made = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
-    await eachCase([newId(), made.body.data.id], async (id) => {
+    const created = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
+    await eachCase([newId(), created.body.data.id], async (id) => {
       expectError(await send('GET', `/products/${id}`), 'not_found');
       expectError(await send('PATCH', `/products/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('DELETE', `/products/${id}`), 'not_found');

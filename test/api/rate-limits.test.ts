@@ -9,7 +9,7 @@ import { callAt, counterDeadlineMs, someAddress, testConfig, type Answer, type C
 import { freePort, startRedis } from '../toolkit/stack/counter-stores.ts';
 import { expect } from 'chai';
 import { randomInt, randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { request as httpRequest } from 'node:http';
 
 const minute = 60;
 const perBatch = 20;
@@ -41,10 +41,10 @@ describe('rate limits', function () {
     callAt(`http://127.0.0.1:${to.port}`, method, path, method === 'POST' ? { body: {}, ...options } : options);
 
   /** Sends n calls, several at a time. @returns the number of calls for each outcome, such as `401 unauthenticated` */
-  const times = async (n: number, sent: Sent, to = api): Promise<Record<string, number>> => {
+  const times = async (n: number, request: Sent, to = api): Promise<Record<string, number>> => {
     const counts: Record<string, number> = {};
-    for (let left = n; left > 0; left -= perBatch) {
-      const batch = Array.from({ length: Math.min(perBatch, left) }, () => send(sent, to));
+    for (let remaining = n; remaining > 0; remaining -= perBatch) {
+      const batch = Array.from({ length: Math.min(perBatch, remaining) }, () => send(request, to));
       for (const { status, body } of await Promise.all(batch)) {
         const outcome = [status, body?.error?.code].join(' ').trim();
         counts[outcome] = (counts[outcome] ?? 0) + 1;
@@ -53,8 +53,8 @@ describe('rate limits', function () {
     return counts;
   };
 
-  const expectLimited = async (sent: Sent, retryAfter: number, to = api) => {
-    const { status, body, headers } = await send(sent, to);
+  const expectLimited = async (request: Sent, retryAfter: number, to = api) => {
+    const { status, body, headers } = await send(request, to);
     expect([status, body.error.code, headers.get('retry-after')]).to.deep.equal([
       429,
       'rate_limited',
@@ -163,15 +163,15 @@ describe('rate limits', function () {
   describe('refuse the call after the limit until the window ends', () => {
     for (const [row, limit, within, make] of rows) {
       it(row, async () => {
-        const sent = await make();
+        const request = await make();
         now = noon + 15_000;
-        expect(await times(limit, sent)).to.deep.equal({ [within]: limit });
-        await expectLimited(sent, 45);
+        expect(await times(limit, request)).to.deep.equal({ [within]: limit });
+        await expectLimited(request, 45);
         now = noon + 59_001;
-        await expectLimited(sent, 1);
+        await expectLimited(request, 1);
         now = noon + 60_000; // two early retries have consumed two of this window
-        expect(await times(limit - 2, sent)).to.deep.equal({ [within]: limit - 2 });
-        await expectLimited(sent, 60);
+        expect(await times(limit - 2, request)).to.deep.equal({ [within]: limit - 2 });
+        await expectLimited(request, 60);
       });
     }
   });
@@ -301,7 +301,7 @@ describe('rate limits', function () {
     const statusOf = (path: string, ip: string, body: string | undefined): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
         const headers = { 'Content-Type': 'application/json', 'Content-Length': '2', 'X-Forwarded-For': ip };
-        const raw = request({ agent: false, host: '127.0.0.1', port: api.port, method: 'POST', path, headers });
+        const raw = httpRequest({ agent: false, host: '127.0.0.1', port: api.port, method: 'POST', path, headers });
         raw.on('error', reject);
         raw.on('response', (answer) => {
           resolve(answer.statusCode);
@@ -343,9 +343,9 @@ describe('rate limits', function () {
     it('is the rightmost untrusted address in X-Forwarded-For behind a trusted proxy', async () => {
       const proxied = await start({ TRUSTED_PROXIES: '127.0.0.0/8,192.0.2.0/24' });
       const ip = someAddress();
-      const sent = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
-      for (let n = 0; n < 10; n += 1) await send(sent(), proxied);
-      await expectLimited(sent(), minute, proxied);
+      const signIn = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
+      for (let n = 0; n < 10; n += 1) await send(signIn(), proxied);
+      await expectLimited(signIn(), minute, proxied);
       await proxied.stop();
     });
 
@@ -373,9 +373,9 @@ describe('rate limits', function () {
       });
 
       it('allow 3 calls a minute per address and process on credential routes of administrators', async () => {
-        const sent = post('/v1/auth/admin/sign-in', { ip: someAddress() });
-        expect(await times(3, sent, blind)).to.deep.equal({ '400 malformed_request': 3 });
-        await expectLimited(sent, minute, blind);
+        const signIn = post('/v1/auth/admin/sign-in', { ip: someAddress() });
+        expect(await times(3, signIn, blind)).to.deep.equal({ '400 malformed_request': 3 });
+        await expectLimited(signIn, minute, blind);
       });
 
       it('let other writes pass', async () => {
@@ -387,8 +387,8 @@ describe('rate limits', function () {
           [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
           [post('/webhooks/platform1/token1', { ip }), '404 not_found'],
         ];
-        for (const [sent, outcome] of passing) {
-          expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });
+        for (const [write, outcome] of passing) {
+          expect(await times(70, write, blind), write.path).to.deep.equal({ [outcome]: 70 });
         }
       });
     });
@@ -396,9 +396,9 @@ describe('rate limits', function () {
   it('give equal answers with counters in Redis', async () => {
     const redis = await startRedis();
     const withRedis = await start({ RATE_LIMIT_URL: redis.url.reveal() });
-    const sent = post('/v1/auth/sign-in', { ip: someAddress() });
-    expect(await times(10, sent, withRedis)).to.deep.equal({ '400 malformed_request': 10 });
-    await expectLimited(sent, minute, withRedis);
+    const signIn = post('/v1/auth/sign-in', { ip: someAddress() });
+    expect(await times(10, signIn, withRedis)).to.deep.equal({ '400 malformed_request': 10 });
+    await expectLimited(signIn, minute, withRedis);
     await withRedis.stop();
     await redis.stop();
   });

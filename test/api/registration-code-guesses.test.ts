@@ -25,8 +25,11 @@ describe('wrong codes of registration links', function () {
     now = start;
     club = await buildClub();
     const delivery = await buildAccessDelivery(club.id);
-    const made = await callsOf(club)('POST', '/registration-links', { name: 'Open day', delivery_ids: [delivery.id] });
-    ({ code } = made.body.data);
+    const created = await callsOf(club)('POST', '/registration-links', {
+      name: 'Open day',
+      delivery_ids: [delivery.id],
+    });
+    ({ code } = created.body.data);
   });
 
   const post = (path: string, options: object) => callAt(`http://127.0.0.1:${api.port}`, 'POST', path, options);

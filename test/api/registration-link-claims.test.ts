@@ -41,7 +41,7 @@ describe('claims of registration links', () => {
       expect(body.data.deliveries).to.deep.equal(deliveries.map(({ name }) => name));
       expect(record[0].uses).to.equal(1);
       const enrollments = (await send('GET', `/enrollments?student_id=${student.id}`)).body.data;
-      expect(enrollments.map((given: { source: string }) => given.source)).to.deep.equal([
+      expect(enrollments.map((enrollment: { source: string }) => enrollment.source)).to.deep.equal([
         'registration_link',
         'registration_link',
       ]);

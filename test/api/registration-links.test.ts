@@ -23,15 +23,15 @@ describe('registration links', () => {
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
     it('creates a link, and returns the whole record with its address as later reads do', async () => {
-      const given = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
-      const { status, body } = await create({ ...given, name: ' Open  day ' });
+      const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
+      const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
       const source = await testDatabase();
       const [row] = await source.query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [club.id]);
       expect(body.data).to.deep.equal({
         id,
-        ...given,
+        ...fields,
         name: 'Open day',
         deliveries: [{ id: delivery.id, name: delivery.name }],
         uses: 0,

@@ -25,7 +25,7 @@ import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const minute = 60_000;
 
-const put = async (key: string, bytes: Buffer) =>
+const storeObject = async (key: string, bytes: Buffer) =>
   (await testObjectStore()).put(key, 'application/octet-stream', Readable.from([bytes]));
 
 describe('repositories', () => {
@@ -202,8 +202,8 @@ describe('repositories', () => {
       expectError(refused, 'in_use');
       expect(refused.body.error.message).to.contain(`repository “${title}”`);
       expect((await send('DELETE', `/media/${file.id}?force=true`)).status).to.be.below(300);
-      const left = await send('GET', `/repositories/${id}`);
-      expect([itemsOf(left), left.body.data.file_count]).to.deep.equal([[other.id], 1]);
+      const remaining = await send('GET', `/repositories/${id}`);
+      expect([itemsOf(remaining), remaining.body.data.file_count]).to.deep.equal([[other.id], 1]);
       expect((await change(id, { cover_media_id: (await image()).id })).status).to.equal(200);
     });
   });
@@ -305,12 +305,12 @@ describe('repositories', () => {
       expect(answer.headers.get('content-disposition')).to.contain('filename="Knot cards.zip"');
       expect(answer.headers.get('content-type')).to.equal('application/zip');
       const zip = await yauzl.fromBufferPromise(bytes, { strictFileNames: true });
-      const seen = [];
+      const entries = [];
       for await (const entry of zip.eachEntry()) {
         const content = (await (await zip.openReadStreamPromise(entry)).toArray()) as Buffer[];
-        seen.push([entry.fileName, Buffer.concat(content)]);
+        entries.push([entry.fileName, Buffer.concat(content)]);
       }
-      expect(seen).to.deep.equal([
+      expect(entries).to.deep.equal([
         ['Karte.bin', contents[0]],
         ['cards.txt', contents[1]],
         ['Karte (2).bin', contents[2]],
@@ -392,10 +392,10 @@ describe('repositories', () => {
       expect(await brokenAt(url)).to.be.within(200_000, size - 70_001);
       const other = Buffer.from(contents[2] ?? '');
       other.writeUInt8(other.readUInt8(70_000) ^ 1, 70_000);
-      await put(key, other);
+      await storeObject(key, other);
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
       await store.remove(key);
-      await put(key, other.subarray(1));
+      await storeObject(key, other.subarray(1));
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
     });
 
@@ -403,7 +403,7 @@ describe('repositories', () => {
       const key = `public/${club.id}/${files[1]}`;
       const { url } = await offer();
       const { bytes } = await bytesAt(url);
-      await put(key, contents[1] ?? Buffer.alloc(0));
+      await storeObject(key, contents[1] ?? Buffer.alloc(0));
       await (
         await testDatabase()
       ).query(`UPDATE media SET visibility = 'public', object_key = $2 WHERE id = $1`, [files[1], key]);
@@ -426,7 +426,7 @@ describe('repositories', () => {
         return Buffer.concat(pieces);
       };
       const key = `public/${club.id}/${files[1]}`;
-      await put(key, contents[1] ?? Buffer.alloc(0));
+      await storeObject(key, contents[1] ?? Buffer.alloc(0));
       await storage.remove(`media/${club.id}/${files[1]}`);
       await alter('media', files[1] ?? '', { visibility: 'public', object_key: key });
       expect((await read()).equals(bytes)).to.equal(true);

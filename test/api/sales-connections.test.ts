@@ -16,8 +16,8 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
       const body = { platform: 'kiwify', name: ' Main  shop ', secret: `secret-${newId()}` };
       const { status, body: answer } = await call('POST', path(club), { token: club.owner.token, body });
       expect(status).to.equal(201);
-      const { token, url, ...shown } = answer.data;
-      expect(shown).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
+      const { token, url, ...record } = answer.data;
+      expect(record).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
       expect(Buffer.from(token, 'base64url')).to.have.length(32);
       expect(url).to.match(new RegExp(`^https?://.+/webhooks/kiwify/${token}$`));
       await eachCase([token, body.secret], async (secret) => expect(await columnsHolding(secret)).to.deep.equal([]));

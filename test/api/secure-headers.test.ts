@@ -103,8 +103,8 @@ describe('security headers of every answer', () => {
   });
 
   it('are on a stream of events', async () => {
-    const { asked, student } = await openAskingClassroom();
-    const { stream } = await askingOf(asked, student).ask();
+    const { openAgent, student } = await openAskingClassroom();
+    const { stream } = await askingOf(openAgent, student).ask();
     expect(stream.headers).to.include(usual);
     stream.close();
   });

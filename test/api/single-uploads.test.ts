@@ -209,12 +209,12 @@ describe('a file in one request without a declared size', function () {
 
   it('returns 503 busy for a student’s fifth simultaneous file', async () => {
     const four = await Promise.all(Array.from({ length: singleUploads.bounds.student }, () => reserve()));
-    const begun = four.map(({ upload }) => begin(upload, essay.length));
+    const uploads = four.map(({ upload }) => begin(upload, essay.length));
     await untilHeld([`document 0 0 ${4 * essay.length}`]);
     const fifth = await reserve();
     expect(await sending(fifth.upload)).to.equal('503 busy');
-    for (const { request } of begun) request.end(essay.subarray(1));
-    expect(await Promise.all(begun.map(({ answered }) => answered))).to.deep.equal(['200', '200', '200', '200']);
+    for (const { request } of uploads) request.end(essay.subarray(1));
+    expect(await Promise.all(uploads.map(({ answered }) => answered))).to.deep.equal(['200', '200', '200', '200']);
     expect(await sending(fifth.upload)).to.equal('200');
   });
 

@@ -32,7 +32,7 @@ describe('student import upload', () => {
   /** Starts a chunked upload, which the test continues. */
   async function open(
     first: string,
-  ): Promise<{ sent: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
+  ): Promise<{ chunkedRequest: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
     const { port } = await testApi();
     const headers = {
       authorization: `Bearer ${club.owner.token}`,
@@ -40,8 +40,8 @@ describe('student import upload', () => {
       'transfer-encoding': 'chunked',
       'x-forwarded-for': someAddress(),
     };
-    const sent = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
-    const answer = once(sent, 'response').then(async ([response]) => {
+    const chunkedRequest = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
+    const answer = once(chunkedRequest, 'response').then(async ([response]) => {
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk as Buffer);
       const body = JSON.parse(Buffer.concat(chunks).toString()) as {
@@ -51,9 +51,9 @@ describe('student import upload', () => {
       return { status: Number(response.statusCode), code: body.error?.code ?? body.data?.status ?? '' };
     });
     answer.catch(() => {});
-    sent.on('error', () => {});
-    sent.write(first);
-    return { sent, answer };
+    chunkedRequest.on('error', () => {});
+    chunkedRequest.write(first);
+    return { chunkedRequest, answer };
   }
 
   async function only(): Promise<ImportRecord> {
@@ -87,47 +87,50 @@ describe('student import upload', () => {
   describe('an interrupted upload, which leaves no file in the store', function () {
     this.timeout(30_000);
 
-    it('fails with upload_interrupted if the sender disconnects', async () => {
-      const { sent } = await open(header + rows(6_000));
+    it('fails with chunkedRequestinterrupted if the sender disconnects', async () => {
+      const { chunkedRequest } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
-      sent.write(rows(6_000, 6_000));
+      chunkedRequest.write(rows(6_000, 6_000));
       await untilPartStored(club);
-      sent.destroy();
+      chunkedRequest.destroy();
       await untilImport('its end', ({ status }) => status === 'failed');
       const { id, error, rows_done: done } = await only();
-      expect([error, done]).to.deep.equal(['upload_interrupted', 0]);
+      expect([error, done]).to.deep.equal(['chunkedRequestinterrupted', 0]);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails with 413 and upload_too_large above 32 MB', async () => {
-      const { sent, answer } = await open(header);
+    it('fails with 413 and chunkedRequesttoo_large above 32 MB', async () => {
+      const { chunkedRequest, answer } = await open(header);
       const block = rows(1_000);
-      for (let blocks = 0; blocks < 33 && !sent.destroyed; blocks++) {
-        if (!sent.write(block)) await Promise.race([once(sent, 'drain'), answer]);
+      for (let blocks = 0; blocks < 33 && !chunkedRequest.destroyed; blocks++) {
+        if (!chunkedRequest.write(block)) await Promise.race([once(chunkedRequest, 'drain'), answer]);
       }
       expect(await answer).to.deep.equal({ status: 413, code: 'body_too_large' });
-      sent.destroy();
+      chunkedRequest.destroy();
       const { id, status, error } = await only();
-      expect([status, error]).to.deep.equal(['failed', 'upload_too_large']);
+      expect([status, error]).to.deep.equal(['failed', 'chunkedRequesttoo_large']);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
     it('fails in its workflow 15 minutes after a crash of the API', async () => {
-      const { sent } = await open(header + rows(6_000));
-      sent.write(rows(1_000, 6_000));
+      const { chunkedRequest } = await open(header + rows(6_000));
+      chunkedRequest.write(rows(1_000, 6_000));
       await untilPartStored(club);
       const { id } = await only();
       expect(await step(id)).to.include({ done: false, status: 'uploading' });
       expect(await readImport(club, id)).to.include({ status: 'uploading' });
       clock.advance(importRules.uploadMs + 1_000);
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'failed' });
-      expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal(['upload_interrupted', []]);
-      sent.destroy();
+      expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal([
+        'chunkedRequestinterrupted',
+        [],
+      ]);
+      chunkedRequest.destroy();
     });
 
-    it('fails with 500 and upload_interrupted if the store fails', async () => {
+    it('fails with 500 and chunkedRequestinterrupted if the store fails', async () => {
       const api = await serveApp({
         deps: (usual) => ({
           ...usual,
@@ -148,7 +151,7 @@ describe('student import upload', () => {
       expect(answer.status).to.equal(500);
       await api.close();
       const { id, status, error } = await only();
-      expect([status, error]).to.deep.equal(['failed', 'upload_interrupted']);
+      expect([status, error]).to.deep.equal(['failed', 'chunkedRequestinterrupted']);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
@@ -156,7 +159,7 @@ describe('student import upload', () => {
 
   describe('an import that is canceled during its upload', () => {
     it('counts as open until its upload ends, so that an administrator cannot start more and more imports', async () => {
-      const { sent, answer } = await open(header + rows(100));
+      const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
       await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
@@ -164,19 +167,19 @@ describe('student import upload', () => {
       const one = async () => (await upload(club, header + rows(1))).status;
       for (let count = 1; count < importRules.maxOpen; count++) expect(await one()).to.equal(202);
       expect(await one()).to.equal(409);
-      sent.end();
+      chunkedRequest.end();
       expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
       expect(await one()).to.equal(202);
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
     });
 
     it('stays canceled, and its file is erased before or after the end of the upload', async () => {
-      const { sent, answer } = await open(header + rows(100));
+      const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
       await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
       expect(await runImport(id)).to.include({ done: false, status: 'canceled' }); // the file may still arrive
-      sent.end(rows(100, 100));
+      chunkedRequest.end(rows(100, 100));
       expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
       expect(await storedOf(club)).to.have.length(1);
       await runImport(id);

@@ -151,7 +151,9 @@ describe('student imports', () => {
       const other = await buildClub();
       const one = (of = club) => upload(of, `${header}a@example.com,A`);
       const answers = await Promise.all(Array.from({ length: importRules.maxOpen + 3 }, () => one()));
-      const [taken, refused] = [202, 409].map((wanted) => answers.filter(({ status }) => status === wanted));
+      const [taken, refused] = [202, 409].map((expectedStatus) =>
+        answers.filter(({ status }) => status === expectedStatus),
+      );
       expect([taken?.length, refused?.length]).to.deep.equal([10, 3]);
       for (const answer of refused ?? []) expectError(answer, 'too_many_imports');
       const before = await rowCounts();

@@ -40,8 +40,8 @@ describe('student progress', () => {
       const { completed_at: completedAt } = (await classroom.complete(course.lessons[1]?.publicId ?? '')).body.data;
       await buildLesson(course);
       await buildLesson(course, { published: false });
-      const done = { ...row, lesson_count: 3, completed_lesson_count: 2, completed_at: completedAt };
-      expect(await progressOf(learner.id)).to.deep.equal({ data: [done], total: 1 });
+      const completedRow = { ...row, lesson_count: 3, completed_lesson_count: 2, completed_at: completedAt };
+      expect(await progressOf(learner.id)).to.deep.equal({ data: [completedRow], total: 1 });
 
       await revokeEnrollment(course, learner);
       await write('PATCH', `/courses/${course.id}`, { status: 'archived' });
@@ -51,7 +51,7 @@ describe('student progress', () => {
       const { data, total } = await progressOf(learner.id);
       expect(total).to.equal(2);
       expect(data[0]).to.include({ course_id: draft.id, course_status: 'draft', has_access: true, lesson_count: 0 });
-      expect(data[1]).to.deep.equal({ ...done, course_status: 'archived', has_access: false });
+      expect(data[1]).to.deep.equal({ ...completedRow, course_status: 'archived', has_access: false });
       expect(await progressOf(learner.id, '?page_size=1&page=2')).to.deep.equal({ data: [data[1]], total: 2 });
     });
 
@@ -87,15 +87,15 @@ describe('student progress', () => {
         classroomOf(course, await buildLearner(course, student)),
         classroomOf(course, await buildLearner(course)),
       ];
-      const said = `I am ${tag} of the bowline`;
+      const text = `I am ${tag} of the bowline`;
       const [first = '', second = ''] = course.lessons.map(({ publicId }) => publicId);
       for (const one of [classroom, bystander]) for (const lesson of [first, second]) await one.complete(lesson);
-      await classroom.comment(first, said);
+      await classroom.comment(first, text);
       await bystander.comment(first, 'It holds.');
-      expect(await columnsHolding(said)).to.deep.equal(['lesson_comments.body']);
+      expect(await columnsHolding(text)).to.deep.equal(['lesson_comments.body']);
 
       expect((await write('DELETE', `/students/${student.id}`)).status).to.equal(204);
-      for (const trace of [tag, said, student.email]) expect(await columnsHolding(trace), trace).to.deep.equal([]);
+      for (const trace of [tag, text, student.email]) expect(await columnsHolding(trace), trace).to.deep.equal([]);
       const source = await testDatabase();
       const rows = (table: string) =>
         source.query<unknown[]>(`SELECT 1 FROM ${table} WHERE student_id = $1`, [student.id]);

@@ -33,15 +33,15 @@ async function buildHistory() {
   const students = studentAccounts(club.id);
   await students.requestReset(student.email);
   await students.signUp(student.email, 'offered by a stranger');
-  const { body: asked } = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
-  const codeId: Id = asked.data.code_id;
+  const { body: answer } = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
+  const codeId: Id = answer.data.code_id;
   const wrong = { club_id: club.id, email: student.email, code_id: codeId, code: '000000' };
   await call('POST', '/v1/auth/code/exchange', { body: wrong });
 
   const deliveryOf = async (studentId: Id) => {
-    const [made] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
-    if (!made) throw new Error('The endpoint received the name');
-    return made.id;
+    const [delivery] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
+    if (!delivery) throw new Error('Fan-out created no delivery');
+    return delivery.id;
   };
   const deliveries = {
     pending: await deliveryOf(student.id),
@@ -145,8 +145,10 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
         expectError(await students.signIn(student.email, phrase), 'invalid_credentials'),
       );
       const source = await testDatabase();
-      const left = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [student.id]);
-      expect(left).to.deep.equal([]);
+      const tokenRows = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [
+        student.id,
+      ]);
+      expect(tokenRows).to.deep.equal([]);
     });
 
     it('raises one student.removed and no other fact', async () => {

@@ -63,8 +63,8 @@ describe('POST /v1/clubs/{clubId}/students', () => {
     it('returns email_taken for an e-mail in any letter case, and writes nothing', async () => {
       const { email } = await buildStudent(club.id);
       const before = await rowCounts();
-      await eachCase([email, email.toUpperCase()], async (taken) =>
-        expectError(await create(club, { name: 'Ada', email: taken }), 'email_taken'),
+      await eachCase([email, email.toUpperCase()], async (spelling) =>
+        expectError(await create(club, { name: 'Ada', email: spelling }), 'email_taken'),
       );
       expect(await rowCounts()).to.deep.equal(before);
     });
@@ -175,9 +175,9 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('accepts the e-mail of a removed student', async () => {
-      const [gone, student] = [await buildStudent(club.id), await buildStudent(club.id)];
-      await call('DELETE', studentPath(club, gone.id), { token: club.owner.token });
-      expect((await correct(club, student.id, { email: gone.email })).status).to.equal(200);
+      const [removed, student] = [await buildStudent(club.id), await buildStudent(club.id)];
+      await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
+      expect((await correct(club, student.id, { email: removed.email })).status).to.equal(200);
     });
   });
 

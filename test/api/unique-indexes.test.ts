@@ -275,15 +275,16 @@ describe('a key that another record already has', () => {
     code: ErrorCode;
   }
   const rivalries: Readonly<Record<string, (of: FurnishedClub['records']) => Rivalry>> = {
-    course: () => taken('/courses', { title: 'Knots' }, ({ records }) => `/courses/${records.course}`),
+    course: () => publicIdRivalry('/courses', { title: 'Knots' }, ({ records }) => `/courses/${records.course}`),
     lesson: ({ module }) =>
-      taken(`/modules/${module}/lessons`, { title: 'Knots' }, ({ records }) => `/lessons/${records.lesson}`),
-    agent: () => taken('/agents', { name: 'Knots' }, ({ records }) => `/agents/${records.agent}`),
+      publicIdRivalry(`/modules/${module}/lessons`, { title: 'Knots' }, ({ records }) => `/lessons/${records.lesson}`),
+    agent: () => publicIdRivalry('/agents', { name: 'Knots' }, ({ records }) => `/agents/${records.agent}`),
     repository: () =>
-      taken('/repositories', { title: 'Knots' }, ({ records }) => `/repositories/${records.repository}`),
-    space: () => taken('/community/spaces', { name: 'Knots' }, ({ records }) => `/community/spaces/${records.space}`),
+      publicIdRivalry('/repositories', { title: 'Knots' }, ({ records }) => `/repositories/${records.repository}`),
+    space: () =>
+      publicIdRivalry('/community/spaces', { name: 'Knots' }, ({ records }) => `/community/spaces/${records.space}`),
     mentorship: ({ mentor }) =>
-      taken(
+      publicIdRivalry(
         '/mentorships',
         { ...bodyAbout(operationOf('createMentorship'), club.records), mentor_id: mentor },
         ({ records }) => `/mentorships/${records.mentorship}`,
@@ -334,7 +335,11 @@ describe('a key that another record already has', () => {
       code: 'code_taken',
     }),
   };
-  const taken = (path: string, body: Record<string, unknown>, other: (club: FurnishedClub) => string): Rivalry => ({
+  const publicIdRivalry = (
+    path: string,
+    body: Record<string, unknown>,
+    other: (club: FurnishedClub) => string,
+  ): Rivalry => ({
     path,
     body: { ...body, public_id: 'taken' },
     key: ['public_id'],

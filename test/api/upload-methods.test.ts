@@ -47,10 +47,10 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     it('sends pieces, reads the offset and aborts the upload, in any letter case', async () => {
       const first = await asking('POST', 'PATCH', piece(0), file.bytes.subarray(0, 400));
       expect([first.status, first.headers.get('upload-offset')]).to.deep.equal([204, '400']);
-      const asked = await asking('POST', 'head');
-      expect(asked.status).to.equal(200);
-      expect(asked.headers.get('upload-offset')).to.equal('400');
-      expect(await asked.text()).to.equal('');
+      const head = await asking('POST', 'head');
+      expect(head.status).to.equal(200);
+      expect(head.headers.get('upload-offset')).to.equal('400');
+      expect(await head.text()).to.equal('');
       expect((await asking('POST', 'Patch', piece(400), file.bytes.subarray(400, 500))).status).to.equal(204);
       expect((await asking('POST', 'delete')).status).to.equal(204);
       expect(await keysOf(club)).to.deep.equal([]);
@@ -119,15 +119,19 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
           const url = location.replace(reserved.media.id, id);
           const headers = { ...reserved.upload.headers, 'tus-resumable': '1.0.0', 'x-http-method-override': 'HEAD' };
-          const sent = http.request(url, { method: 'POST', agent, headers: { ...headers, ...others } }, (response) => {
-            let body = '';
-            response.setEncoding('utf8').on('data', (text: string) => (body += text));
-            response.on('end', () => resolve({ status: response.statusCode, body }));
-          });
-          sent
+          const request = http.request(
+            url,
+            { method: 'POST', agent, headers: { ...headers, ...others } },
+            (response) => {
+              let body = '';
+              response.setEncoding('utf8').on('data', (text: string) => (body += text));
+              response.on('end', () => resolve({ status: response.statusCode, body }));
+            },
+          );
+          request
             .on('error', reject)
-            .setTimeout(3_000, () => sent.destroy(new Error(`Response body is incomplete: ${id}`)));
-          sent.end();
+            .setTimeout(3_000, () => request.destroy(new Error(`Response body is incomplete: ${id}`)));
+          request.end();
         });
       try {
         expect(await head(newId()), 'unknown').to.deep.equal({ status: 404, body: '' });
@@ -165,14 +169,14 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
           ),
       );
       expect(await rowCounts()).to.deep.equal(before);
-      const said = { 'upload-metadata': 'filename TGVjdHVyZQ==,is_private,toString YQ==,empty ' };
-      expect((await beginUpload(other.upload, 1_000, said)).status).to.equal(201);
+      const metadata = { 'upload-metadata': 'filename TGVjdHVyZQ==,is_private,toString YQ==,empty ' };
+      expect((await beginUpload(other.upload, 1_000, metadata)).status).to.equal(201);
     });
 
     it('are ignored without a meaning for the request', async () => {
       const others = { 'upload-metadata': 'no base64 at all', 'x-forwarded-proto': 'https, http', 'tus-version': '9' };
-      const sent = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
-      expect(sent.status).to.equal(204);
+      const answer = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
+      expect(answer.status).to.equal(204);
       expect(await offset()).to.equal('400');
     });
 

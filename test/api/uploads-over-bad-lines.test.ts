@@ -59,7 +59,10 @@ describe('uploads of videos by a real client', function () {
     });
 
     /** @returns the offsets of the resumptions, once the whole file has arrived */
-    function sent({ media, upload }: Reserved, bytes: Buffer): { done: Promise<number[]>; resumedAt: number[] } {
+    function startUpload(
+      { media, upload }: Reserved,
+      bytes: Buffer,
+    ): { resumptions: Promise<number[]>; resumedAt: number[] } {
       const resumedAt: number[] = [];
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
       new tus.Upload(bytes, {
@@ -72,7 +75,7 @@ describe('uploads of videos by a real client', function () {
         onSuccess: () => resolve(resumedAt),
         onError: (error) => reject(new Error(`${media.id}: ${error.message}`)),
       }).start();
-      return { done: promise, resumedAt };
+      return { resumptions: promise, resumedAt };
     }
     const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
 
@@ -80,11 +83,11 @@ describe('uploads of videos by a real client', function () {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
       line().leadTo(filesPort(0), partBytes + 1_000_000);
-      const { done } = sent(reserved, bytes);
+      const { resumptions } = startUpload(reserved, bytes);
       await until('the first part of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
       line().leadTo(filesPort(1));
       line().cut(); // The first process does not notice, and still holds the lock.
-      const [resumedAt = 0] = await done;
+      const [resumedAt = 0] = await resumptions;
       expect(resumedAt).to.be.greaterThan(partBytes + 900_000);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
       line().hangUp();
@@ -95,7 +98,7 @@ describe('uploads of videos by a real client', function () {
       const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
       const prefix = `media/${club.id}/`;
       line().leadTo(filesPort(1), partBytes + 1_000_000);
-      const { done } = sent(reserved, bytes);
+      const { resumptions } = startUpload(reserved, bytes);
       const bucket = await testBucket();
       await until('a whole part', soon, async () => (await bucket.storedParts(prefix)) === 1);
       await processes[1]?.kill();
@@ -103,7 +106,7 @@ describe('uploads of videos by a real client', function () {
       await endLease(reserved.media.id);
       line().cut();
       line().hangUp();
-      expect(await done).to.deep.equal([partBytes]);
+      expect(await resumptions).to.deep.equal([partBytes]);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
       expect((await sayingArrived({ club }, reserved.media.id)).body.data.status).to.equal('processing');
       expect(await bucket.objects(prefix)).to.deep.equal([`${prefix}${reserved.media.id}`]);
@@ -127,10 +130,10 @@ describe('uploads of videos by a real client', function () {
 
     it('belongs to one process at a time, which releases it when another process asks', async () => {
       const id = await uploadId();
-      const asked = Promise.withResolvers<void>();
-      const first = await (await aProcess()).acquire(id, asked.resolve, patient);
+      const releaseRequest = Promise.withResolvers<void>();
+      const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
       const second = (await aProcess()).acquire(id, () => {}, patient);
-      await asked.promise;
+      await releaseRequest.promise;
       await first.release();
       expect((await second).fence).to.equal(first.fence + 1);
       await first.release(); // does not release the lock of the second process
@@ -141,14 +144,14 @@ describe('uploads of videos by a real client', function () {
 
     it('passes on when the lease of a crashed holder ends, and the crashed holder can record nothing', async () => {
       const id = await uploadId();
-      const told = Promise.withResolvers<void>();
+      const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
-      const second = await (await aProcess()).acquire(id, told.resolve, patient);
+      const second = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
       const { db } = await mediaDeps();
       expect(await noteMultipart(db, first, 'of the crashed holder')).to.equal(false);
       expect(await noteMultipart(db, second, 'of the next holder')).to.equal(true);
       await call('DELETE', libraryPath(club, id), { token: club.owner.token });
-      await told.promise; // a removed file cannot be uploaded
+      await releaseRequest.promise; // a removed file cannot be uploaded
       await second.release();
       await first.release();
     });
@@ -229,10 +232,10 @@ describe('uploads of videos by a real client', function () {
 
     it('uploads an image from the page’s origin directly into the bucket, but not from another origin', async () => {
       const page = await openPage(widths.phone);
-      const said: string[] = [];
-      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const messages: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));
       const puts: string[] = [];
-      page.on('request', (sent) => sent.method() === 'PUT' && puts.push(new URL(sent.url()).origin));
+      page.on('request', (request) => request.method() === 'PUT' && puts.push(new URL(request.url()).origin));
       const { base, clubId, token } = service();
       const hash = new URLSearchParams({ base, clubId, token }).toString();
       await page.goto(`${origin}/page.html#${hash}`);
@@ -240,7 +243,7 @@ describe('uploads of videos by a real client', function () {
       await page.getByLabel('A document').setInputFiles(picture);
       await processNext();
       await page.getByText('a knot.png is in the library.').waitFor();
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
       const { endpoint } = readConfig().storage;
       expect(puts).to.deep.equal([endpoint]);
       expect(origin).not.to.equal(endpoint);
@@ -262,20 +265,20 @@ describe('uploads of videos by a real client', function () {
 
     it('fits a phone, and resumes a video upload from the page’s origin after a pause', async () => {
       const page = await openPage(widths.phone);
-      const said: string[] = [];
-      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const messages: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));
       const { base, clubId, token } = service();
       await page.goto(`${origin}/page.html#${new URLSearchParams({ base, clubId, token }).toString()}`);
       expect(await overhang(page)).to.equal(0);
       const pieces = `${api.filesUrl}/uploads/**`;
-      let held = 0;
+      let blockedPieces = 0;
       await page.route(pieces, (route) => {
-        if (route.request().method() === 'PATCH') held += 1;
+        if (route.request().method() === 'PATCH') blockedPieces += 1;
         else void route.continue();
       });
       const buffer = await video('mp4', { seconds: 3 });
       await page.getByLabel('A document').setInputFiles({ name: 'a lecture.mp4', mimeType: 'video/mp4', buffer });
-      await until('the first piece', soon, async () => held > 0);
+      await until('the first piece', soon, async () => blockedPieces > 0);
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Paused.').waitFor();
       await page.unroute(pieces);
@@ -283,7 +286,7 @@ describe('uploads of videos by a real client', function () {
       await processNext();
       await page.getByText('a lecture.mp4 is in the library.').waitFor();
       expect(await overhang(page)).to.equal(0);
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
 
     it('refuses an origin that is not in CORS_ORIGINS', async () => {

@@ -59,7 +59,7 @@ describe('uploads of videos', () => {
     student = await buildStudent(club.id);
   });
 
-  const begun = async ({ upload }: Reserved, length: number): Promise<string> => {
+  const started = async ({ upload }: Reserved, length: number): Promise<string> => {
     const answer = await beginUpload(upload, length);
     expect(answer.status).to.equal(201);
     return answer.headers.get('location') ?? '';
@@ -75,12 +75,12 @@ describe('uploads of videos', () => {
   const heldBytes = async (): Promise<number> => {
     const [row] = await (
       await testDatabase()
-    ).query<{ held: string }[]>(
+    ).query<{ reserved: string }[]>(
       `SELECT (SELECT coalesce(sum(held), 0) FROM club_storage WHERE club_id = $1)
-            + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS held`,
+            + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS reserved`,
       [club.id],
     );
-    return Number(row?.held);
+    return Number(row?.reserved);
   };
   const storedOf = async (id: string) => {
     const store = await testObjectStore();
@@ -106,7 +106,7 @@ describe('uploads of videos', () => {
   /** Starts a video of a student's work and sends only the first bytes. */
   async function sendSlowly(filesUrl: string, bytes: number): Promise<http.ClientRequest> {
     const reserved = await reserveWork();
-    await begun(reserved, partBytes + 1_000);
+    await started(reserved, partBytes + 1_000);
     const sending = http.request(`${filesUrl}/uploads/${reserved.media.id}`, {
       method: 'PATCH',
       headers: {
@@ -127,7 +127,7 @@ describe('uploads of videos', () => {
     const reserved = await reserve(uploader, file);
     expect(reserved.upload.method).to.equal('tus');
     expect(reserved.media.provider).to.equal('hostedvideo_stream');
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     // A piece smaller than a part, a piece across the end of a part, and the rest.
     for (const [from, to] of [
       [0, 3_000_000],
@@ -162,7 +162,7 @@ describe('uploads of videos', () => {
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.have.length(1);
     const [location = ''] = locations;
     await sendPiece(reserved.upload, location, file.bytes);
-    expect(await begun(reserved, 1_000)).to.equal(location);
+    expect(await started(reserved, 1_000)).to.equal(location);
     expect(await offsetAt(reserved, location)).to.equal(1_000);
     expect(await refusalOf(await sendPiece(reserved.upload, location, file.bytes))).to.deep.equal({
       status: 409,
@@ -199,7 +199,7 @@ describe('uploads of videos', () => {
   it('refuse wrong offsets and bodies and every GET, and keep the offset', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, 1_000);
+    const location = await started(reserved, 1_000);
     const { upload } = reserved;
     await sendPiece(upload, location, file.bytes.subarray(0, 400));
     const piece = file.bytes.subarray(400, 500);
@@ -229,7 +229,7 @@ describe('uploads of videos', () => {
 
   it('refuse the token of another file, another club or no file, and reveal nothing of the file', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
-    const location = await begun(reserved, 1_000);
+    const location = await started(reserved, 1_000);
     const other = await reserve(uploader, bytesOf(1_000));
     const foreign = await reserve({ club: await buildClub() }, bytesOf(1_000));
     for (const { upload } of [other, foreign]) {
@@ -251,14 +251,14 @@ describe('uploads of videos', () => {
   it('are aborted by DELETE, which erases the parts, and can be started again', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 300));
     expect(await keysOf(club)).to.deep.equal([`${reserved.media.id}.part-1`]);
     expect((await request('DELETE', location, reserved.upload.headers)).status).to.equal(204);
     expect((await request('HEAD', location, reserved.upload.headers)).status).to.equal(404);
     expect(await keysOf(club)).to.deep.equal([]);
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
-    expect(await begun(reserved, file.bytes.length)).to.equal(location);
+    expect(await started(reserved, file.bytes.length)).to.equal(location);
     await sendPiece(reserved.upload, location, file.bytes);
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
@@ -267,7 +267,7 @@ describe('uploads of videos', () => {
     it('extends the upload with tokens of 24 hours, for up to seven days', async () => {
       const file = bytesOf(1_000);
       const reserved = await reserve(uploader, file);
-      const location = await begun(reserved, 1_000);
+      const location = await started(reserved, 1_000);
       await sendPiece(reserved.upload, location, file.bytes.subarray(0, 600));
       clock.advance(23 * hour);
       expect(await offsetAt(reserved, location)).to.equal(600);
@@ -317,7 +317,7 @@ describe('uploads of videos', () => {
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 10));
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
     await storePart(reserved.media.id, 2, file.bytes.subarray(partBytes));
@@ -333,11 +333,11 @@ describe('uploads of videos', () => {
   it('settle at the deadline if all parts arrived, and otherwise are erased with all parts', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
-    const location = await begun(first, whole.bytes.length);
+    const location = await started(first, whole.bytes.length);
     await sendPiece(first.upload, location, whole.bytes.subarray(0, partBytes + 10));
     await storePart(first.media.id, 2, whole.bytes.subarray(partBytes));
     const second = await reserve(uploader, whole);
-    const other = await begun(second, whole.bytes.length);
+    const other = await started(second, whole.bytes.length);
     await sendPiece(second.upload, other, whole.bytes.subarray(0, partBytes + 10));
     expect(await heldBytes()).to.equal(2 * whole.bytes.length);
     const deadline = new Date(clock.now().getTime() + 25 * hour + 60_000);
@@ -353,7 +353,7 @@ describe('uploads of videos', () => {
   it('ignore parts after a gap, and a partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await storePart(reserved.media.id, 2, randomBytes(partBytes));
     const store = await testObjectStore();
     const key = `media/${club.id}/${reserved.media.id}`;
@@ -373,7 +373,7 @@ describe('uploads of videos', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 404, 404, 404]);
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     const sending = http.request(`${api.filesUrl}/uploads/${reserved.media.id}`, {
       method: 'PATCH',
       headers: {
@@ -398,7 +398,7 @@ describe('uploads of videos', () => {
   it('end with the removal of the file, which erases the parts', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 300));
     await call('DELETE', libraryPath(club, reserved.media.id), { token: club.owner.token });
     expect(await leftOf(club, reserved.media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
@@ -432,15 +432,15 @@ describe('uploads of videos', () => {
         line().leadTo(port, 1_000_000);
         const slow = await reserveWork();
         const bytes = randomBytes(partBytes + 1_000);
-        await begun(slow, bytes.length);
+        await started(slow, bytes.length);
         const offsets: number[] = [];
         const whole = new Promise<void>((resolve, reject) =>
           new tus.Upload(bytes, {
             uploadUrl: `${line().url}/uploads/${slow.media.id}`,
             headers: slow.upload.headers,
             retryDelays: [20, 100, 500, 5_000],
-            onBeforeRequest(asked) {
-              if (asked.getMethod() === 'PATCH') offsets.push(Number(asked.getHeader('Upload-Offset')));
+            onBeforeRequest(tusRequest) {
+              if (tusRequest.getMethod() === 'PATCH') offsets.push(Number(tusRequest.getHeader('Upload-Offset')));
             },
             onSuccess: () => resolve(),
             onError: reject,
@@ -448,7 +448,7 @@ describe('uploads of videos', () => {
         );
         await until('four requests that write', soon, async () => (await writesUnderWay()) === 4);
         const last = await reserveWork();
-        await begun(last, 1_000);
+        await started(last, 1_000);
         const send = () => sendPiece(last.upload, `${api.filesUrl}/uploads/${last.media.id}`, Buffer.alloc(1_000));
         expect(await refusalOf(await send())).to.deep.equal({ status: 503, code: 'busy' });
 
@@ -468,10 +468,10 @@ describe('uploads of videos', () => {
       const bytes = await video('mp4', { seconds: 1 });
       const reserved = await reserveWork();
       const { id } = reserved.media;
-      await begun(reserved, bytes.length);
+      await started(reserved, bytes.length);
       // The process crashed after it started the upload and before it recorded the upload.
       await (await testDatabase()).query('UPDATE media_uploads SET multipart_id = NULL WHERE id = $1', [id]);
-      const location = await begun(reserved, bytes.length);
+      const location = await started(reserved, bytes.length);
       const bucket = await testBucket();
       const prefix = `media/${club.id}/`;
       expect(await bucket.openUploads(prefix)).to.have.length(2);
@@ -489,9 +489,9 @@ describe('uploads of videos', () => {
       expect(await heldBytes()).to.equal(0);
       const tooLarge = await beginUpload(reserved.upload, 2 * 1_024 ** 3 + 1);
       expect(await refusalOf(tooLarge)).to.deep.equal({ status: 422, code: 'invalid_request' });
-      await begun(reserved, 2 * 1_024 ** 3);
+      await started(reserved, 2 * 1_024 ** 3);
       expect(await heldBytes()).to.equal(2 * 1_024 ** 3);
-      await begun(reserved, 2 * 1_024 ** 3);
+      await started(reserved, 2 * 1_024 ** 3);
       expect((await beginUpload(reserved.upload, 5)).status).to.equal(422);
       expect(await heldBytes()).to.equal(2 * 1_024 ** 3);
 
@@ -508,7 +508,7 @@ describe('uploads of videos', () => {
     it('is erased with the student, even if it was never submitted', async () => {
       const reserved = await reserveWork();
       const bytes = randomBytes(partBytes + 700);
-      const location = await begun(reserved, bytes.length);
+      const location = await started(reserved, bytes.length);
       await sendPiece(reserved.upload, location, bytes.subarray(0, partBytes + 300));
       const path = `/v1/clubs/${club.id}/students/${student.id}`;
       expect((await call('DELETE', path, { token: club.owner.token })).status).to.equal(204);

@@ -88,10 +88,10 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('filters by status and by event type', async () => {
       const { db } = await testDeps();
-      const kept: Record<string, string> = {};
+      const idByStatus: Record<string, string> = {};
       for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
-        kept[status] = (await buildWebhookDelivery(subscription)).id;
-        await alter('webhook_deliveries', kept[status], { status });
+        idByStatus[status] = (await buildWebhookDelivery(subscription)).id;
+        await alter('webhook_deliveries', idByStatus[status], { status });
       }
       const [created] = await fanOut(db, factAbout(subscription, 'student.created'), new Date());
       const found = async (query: Record<string, string>) => {
@@ -100,11 +100,11 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
         return body.data.map(({ id }: Listed) => id);
       };
       await eachCase(['succeeded', 'failed', 'canceled'], async (status) =>
-        expect(await found({ status })).to.deep.equal([kept[status]]),
+        expect(await found({ status })).to.deep.equal([idByStatus[status]]),
       );
-      expect(await found({ status: 'pending' })).to.have.members([kept['pending'], created?.id]);
+      expect(await found({ status: 'pending' })).to.have.members([idByStatus['pending'], created?.id]);
       expect(await found({ event_type: 'student.created' })).to.deep.equal([created?.id]);
-      expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([kept['pending']]);
+      expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([idByStatus['pending']]);
       expect(await found({ event_type: 'student.removed' })).to.deep.equal([]);
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
@@ -144,8 +144,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       for (const time of [early, late]) {
         await buildWebhookDelivery(subscription, time);
         for (const type of ['student.created', 'student.updated'] as const) {
-          const [made] = await fanOut(db, factAbout(subscription, type, time), time);
-          if (made) failed.push(made.id);
+          const [delivery] = await fanOut(db, factAbout(subscription, type, time), time);
+          if (delivery) failed.push(delivery.id);
         }
       }
       for (const id of failed) await alter('webhook_deliveries', id, { status: 'failed' });
@@ -315,14 +315,14 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
     const delivery = await buildWebhookDelivery(own);
     const foreignDelivery = await buildWebhookDelivery(foreign);
-    const asked: [string, string][] = [
+    const paths: [string, string][] = [
       [own.endpoint.id, newId()],
       [own.endpoint.id, foreignDelivery.id],
       [sibling.endpoint.id, delivery.id],
       [foreign.endpoint.id, foreignDelivery.id],
       [newId(), delivery.id],
     ];
-    await eachCase(asked, async ([endpointId, id]) => expectError(await read(club, endpointId, id), 'not_found'));
+    await eachCase(paths, async ([endpointId, id]) => expectError(await read(club, endpointId, id), 'not_found'));
     expect((await read(club, own.endpoint.id, delivery.id)).status).to.equal(200);
   });
 });

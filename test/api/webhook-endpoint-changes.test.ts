@@ -85,8 +85,8 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const answer = await change({ url: otherUrl, event_types: ['course.completed'], description: 'Our CRM' });
       expect(answer.body.data.pending_deliveries).to.equal(1);
       const after = await endpointRow(id);
-      const wanted = { url: otherUrl, eventTypes: ['course.completed'], description: 'Our CRM' };
-      expect(after).to.deep.equal(Object.assign(before, wanted, { updatedAt: after.updatedAt }));
+      const newFields = { url: otherUrl, eventTypes: ['course.completed'], description: 'Our CRM' };
+      expect(after).to.deep.equal(Object.assign(before, newFields, { updatedAt: after.updatedAt }));
     });
 
     it('changes a disabled endpoint, which stays disabled', async () => {
@@ -104,10 +104,10 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const { db } = await testDeps();
       const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
-      const told = async (type: 'student.created' | 'student.updated') =>
+      const endpointsOfFact = async (type: 'student.created' | 'student.updated') =>
         (await fanOut(db, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
-      expect(await told('student.updated')).to.deep.equal([]);
-      expect(await told('student.created')).to.deep.equal([id]);
+      expect(await endpointsOfFact('student.updated')).to.deep.equal([]);
+      expect(await endpointsOfFact('student.created')).to.deep.equal([id]);
       expect((await deliveryRow(waiting.id)).status).to.equal('pending');
     });
 

@@ -71,8 +71,8 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
       const { db } = await testDeps();
-      const made = await fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
-      expect(made.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
+      const deliveries = await fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
+      expect(deliveries.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
     });
 
     it('deletes a paused and a disabled endpoint', async () => {

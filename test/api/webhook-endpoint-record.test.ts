@@ -28,7 +28,7 @@ describe('the record of a webhook endpoint', () => {
     await attemptDelivery(deps, deliveryId, at.getTime());
     return deliveryId;
   };
-  const expectTime = (told: string, wanted: number) => expect(Date.parse(told)).to.equal(wanted);
+  const expectTime = (actual: string, expected: number) => expect(Date.parse(actual)).to.equal(expected);
 
   it('shows no failure, no success and nothing pending for a new endpoint', async () => {
     const record = await read();

@@ -46,7 +46,7 @@ describe('the state of a webhook endpoint', () => {
   /** Creates pending deliveries to the endpoint. */
   const queue = (length: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
-  const told = async () => {
+  const newDeliveries = async () => {
     const { db } = await testDeps();
     return fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
   };
@@ -83,7 +83,7 @@ describe('the state of a webhook endpoint', () => {
     it('continues to create deliveries, which accumulate', async () => {
       await queue(1);
       await move('pause');
-      expect(await told()).to.have.length(1);
+      expect(await newDeliveries()).to.have.length(1);
       await queue(1);
       expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'paused', pending_deliveries: 3 });
     });
@@ -140,15 +140,15 @@ describe('the state of a webhook endpoint', () => {
     });
 
     it('sends a waiting resend of a paused endpoint immediately, past the gate', async () => {
-      const [waiting, asked] = await queue(2);
-      if (!waiting || !asked) throw new Error('Query did not return two deliveries');
-      await scene.webhooks.resend(id, asked.id);
+      const [waiting, resent] = await queue(2);
+      if (!waiting || !resent) throw new Error('Query did not return two deliveries');
+      await scene.webhooks.resend(id, resent.id);
       await move('pause');
-      for (const parked of [waiting, asked]) {
+      for (const parked of [waiting, resent]) {
         await alter('webhook_deliveries', parked.id, { parked_at: new Date() });
       }
-      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id }), deliveryRun(asked)].toSorted());
-      expect((await deliveryRow(asked.id)).parkedAt).to.equal(null);
+      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id }), deliveryRun(resent)].toSorted());
+      expect((await deliveryRow(resent.id)).parkedAt).to.equal(null);
       expect((await deliveryRow(waiting.id)).parkedAt).to.not.equal(null);
     });
 
@@ -188,7 +188,7 @@ describe('the state of a webhook endpoint', () => {
       await move('disable');
       expect(await wakesByMove('enable')).to.deep.equal([]);
       expect((await deliveryRow(canceled?.id ?? '')).status).to.equal('canceled');
-      expect(await told()).to.have.length(1);
+      expect(await newDeliveries()).to.have.length(1);
     });
 
     it('changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
@@ -227,8 +227,8 @@ describe('the state of a webhook endpoint', () => {
         expect(record).to.not.have.any.keys('cancel_reason', 'next_attempt_at');
         expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null, requested: null });
       });
-      const sent = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
-      expect(sent?.attributes).to.deep.equal({
+      const wake = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
+      expect(wake?.attributes).to.deep.equal({
         ClubId: scene.club.id,
         EndpointId: id,
         EventType: 'student.updated',
@@ -237,7 +237,7 @@ describe('the state of a webhook endpoint', () => {
 
     it('creates no further delivery', async () => {
       await move('disable');
-      expect(await told()).to.deep.equal([]);
+      expect(await newDeliveries()).to.deep.equal([]);
       expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
     });
 

@@ -285,8 +285,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const subscription = await buildSubscription(publicUrl);
       const member = await buildMember(subscription.clubId, 'admin');
       await buildWebhookDelivery(subscription);
-      const done = await buildWebhookDelivery(subscription);
-      await alter('webhook_deliveries', done.id, { status: 'succeeded' });
+      const otherDelivery = await buildWebhookDelivery(subscription);
+      await alter('webhook_deliveries', otherDelivery.id, { status: 'succeeded' });
       const path = `/v1/clubs/${subscription.clubId}/webhook-endpoints/${subscription.endpoint.id}`;
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);
     });

@@ -163,13 +163,13 @@ describe('an endpoint that fails for 5 days', () => {
   describe('an endpoint that answers 410 Gone', () => {
     it('is disabled as gone, with its queue canceled and a mail to its administrators', async () => {
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
-      const asked = await buildWebhookDelivery(scene.subscription, new Date(now));
-      await attempt(asked.id, 410);
+      const lastDelivery = await buildWebhookDelivery(scene.subscription, new Date(now));
+      await attempt(lastDelivery.id, 410);
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'gone', pending_deliveries: 0 });
-      await eachCase([waiting, asked], async (delivery) =>
+      await eachCase([waiting, lastDelivery], async (delivery) =>
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null }),
       );
-      expect((await deliveryRow(asked.id)).attemptCount).to.equal(1);
+      expect((await deliveryRow(lastDelivery.id)).attemptCount).to.equal(1);
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal(['webhook_endpoint_gone']);
     });
 
@@ -271,7 +271,7 @@ describe('an endpoint that fails for 5 days', () => {
     /** Sends the pending mails of the owner. @returns the mails */
     const sendAll = async (): Promise<OutgoingMail[]> => {
       const { db, vault } = await testDeps();
-      const sent: OutgoingMail[] = [];
+      const outbox: OutgoingMail[] = [];
       const rows = await db.source.query<{ id: Id }[]>(
         `SELECT id FROM transactional_mails WHERE administrator_id = $1 AND template = $2`,
         [scene.club.owner.id, failingMail],
@@ -279,7 +279,7 @@ describe('an endpoint that fails for 5 days', () => {
       const deps = {
         db,
         vault,
-        sendMail: async (mail: OutgoingMail) => void sent.push(mail),
+        sendMail: async (mail: OutgoingMail) => void outbox.push(mail),
         links: {
           classroomUrl: 'https://{slug}.example.com',
           dashboardUrl: 'https://dashboard.example.com',
@@ -290,7 +290,7 @@ describe('an endpoint that fails for 5 days', () => {
         onOutcome() {},
       };
       for (const { id: mailId } of rows) await sendTransactionalMail(deps, mailId, now + minute);
-      return sent;
+      return outbox;
     };
 
     it('contains club, url and a link to the endpoint', async () => {

@@ -117,8 +117,8 @@ describe('webhook tests and resends', () => {
     }
 
     it('is canceled by a later disable', async () => {
-      const [made] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
-      expect(await deliveryRow(made?.body.data.id)).to.include({ status: 'canceled', requested: null });
+      const [answer] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
+      expect(await deliveryRow(answer?.body.data.id)).to.include({ status: 'canceled', requested: null });
     });
 
     it('returns equal 404 texts for an unknown, a foreign and a deleted endpoint', async () => {

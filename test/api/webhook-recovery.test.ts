@@ -65,10 +65,10 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
 
     it('excludes deliveries of removed students and expired deliveries, which have no body', async () => {
-      const gone = { status: 'canceled', payload_purged_at: new Date() };
+      const purged = { status: 'canceled', payload_purged_at: new Date() };
       const deliveries = [
-        await ended({ ...gone, cancel_reason: 'student_removed' }),
-        await ended({ ...gone, cancel_reason: 'expired' }),
+        await ended({ ...purged, cancel_reason: 'student_removed' }),
+        await ended({ ...purged, cancel_reason: 'expired' }),
         // A removed student's delivery is excluded before its body is purged.
         await ended({ status: 'canceled', cancel_reason: 'expired' }),
         // A delivery that failed before its student was removed is excluded too.

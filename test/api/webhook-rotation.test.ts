@@ -60,10 +60,10 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     it('accepts no body, an empty body, and an empty body in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
-      await eachCase([{}, empty, chunked], async (sent) => {
+      await eachCase([{}, empty, chunked], async (payload) => {
         const { club, endpoint } = await openEndpointScene();
         const path = `/v1/clubs/${club.id}/webhook-endpoints/${endpoint.id}/rotate-secret`;
-        const { status, body } = await call('POST', path, { ...sent, token: club.owner.token });
+        const { status, body } = await call('POST', path, { ...payload, token: club.owner.token });
         expect([status, body.data.endpoint.id]).to.deep.equal([200, endpoint.id]);
       });
     });
@@ -72,10 +72,10 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);
-      await eachCase([secret, scene.endpoint.secret], async (shown) => {
-        const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
+      await eachCase([secret, scene.endpoint.secret], async (shownSecret) => {
+        const key = Buffer.from(shownSecret.slice('whsec_'.length), 'base64');
         expect([sealed, previousSecret].some((bytes) => bytes?.includes(key))).to.equal(false);
-        expect(await columnsHolding(shown.slice('whsec_'.length))).to.deep.equal([]);
+        expect(await columnsHolding(shownSecret.slice('whsec_'.length))).to.deep.equal([]);
       });
     });
 
@@ -147,11 +147,11 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     }
 
     it('accepts one of two simultaneous rotations, whose secret signs', async () => {
-      const [won, lost] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
-      expect(won?.status).to.equal(200);
-      if (!lost) throw new Error('Two requests returned fewer than two answers');
-      expectError(lost, 'rotation_in_progress');
-      expect(await storedSecrets()).to.deep.equal([won?.body.data.secret, scene.endpoint.secret]);
+      const [accepted, refused] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
+      expect(accepted?.status).to.equal(200);
+      if (!refused) throw new Error('Two requests returned fewer than two answers');
+      expectError(refused, 'rotation_in_progress');
+      expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
     it('accepts both of two simultaneous rotations with expire_previous, and keeps both secrets', async () => {

@@ -21,13 +21,13 @@ describe('download permits (REPO-8)', () => {
   }
   const times = (count: number, clubId: string, studentId?: string) =>
     Array.from({ length: count }, () => taking(clubId, studentId));
-  const taken = (count: number) => Array<string>(count).fill('taken');
+  const permits = (count: number) => Array<string>(count).fill('taken');
 
   it('gives 3 permits to a student and half of the free permits to a club, and then refuses with a time', () => {
-    expect(times(4, 'one', 'student')).to.deep.equal([...taken(3), 'busy 30']);
-    expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
-    expect(times(26, 'two')).to.deep.equal([...taken(25), 'busy 30']);
-    expect(times(14, 'three'), 'two clubs leave permits to a third').to.deep.equal([...taken(13), 'busy 30']);
+    expect(times(4, 'one', 'student')).to.deep.equal([...permits(3), 'busy 30']);
+    expect(times(48, 'one')).to.deep.equal([...permits(47), 'busy 30']);
+    expect(times(26, 'two')).to.deep.equal([...permits(25), 'busy 30']);
+    expect(times(14, 'three'), 'two clubs leave permits to a third').to.deep.equal([...permits(13), 'busy 30']);
     for (const [club, count] of [
       ['four', 6],
       ['five', 3],
@@ -35,11 +35,11 @@ describe('download permits (REPO-8)', () => {
       ['seven', 1],
       ['eight', 0],
     ] as const)
-      expect(times(count + 1, club)).to.deep.equal([...taken(count), 'busy 30']);
+      expect(times(count + 1, club)).to.deep.equal([...permits(count), 'busy 30']);
   });
 
   it('gives 3 permits in each club to a student of two clubs', () => {
-    expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(taken(6));
+    expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(permits(6));
   });
 
   it('gives a returned permit once to the next download', () => {

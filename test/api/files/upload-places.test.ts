@@ -47,48 +47,49 @@ describe('permits of requests that write to uploads (MED-26)', () => {
   });
 
   /** Takes a permit that the writer returns immediately after the abort signal, like a request that stores the received bytes. */
-  const giving = async (name: string, given: string[], ...writer: Parameters<typeof take>): Promise<void> => {
+  const giving = async (name: string, aborted: string[], ...writer: Parameters<typeof take>): Promise<void> => {
     const { signal, release } = await take(...writer);
     signal.addEventListener('abort', () => {
-      given.push(name);
+      aborted.push(name);
       setImmediate(release);
     });
   };
 
   it('aborts the slowest request after a minute, then the next slowest, and never a new request', async () => {
-    const given: string[] = [];
-    for (let one = 0; one < 12; one++) await giving(`a${one}`, given, 'a', { rate: 100 - one });
-    for (let one = 0; one < 6; one++) await giving(`b${one}`, given, 'b', { rate: 50 - one });
-    for (let one = 0; one < 3; one++) await giving(`c${one}`, given, 'c', { rate: 150 - one });
-    for (const club of ['d', 'd', 'e']) await giving(club, given, club, { rate: 200 });
+    const aborted: string[] = [];
+    for (let one = 0; one < 12; one++) await giving(`a${one}`, aborted, 'a', { rate: 100 - one });
+    for (let one = 0; one < 6; one++) await giving(`b${one}`, aborted, 'b', { rate: 50 - one });
+    for (let one = 0; one < 3; one++) await giving(`c${one}`, aborted, 'c', { rate: 150 - one });
+    for (const club of ['d', 'd', 'e']) await giving(club, aborted, club, { rate: 200 });
     time = minute - 1;
     expect(await taking('f')).to.equal('busy 5');
     time = minute;
     expect(await times(3, 'f')).to.deep.equal(['taken', 'taken', 'taken']);
-    expect(given).to.deep.equal(['b5', 'b4', 'b3']);
+    expect(aborted).to.deep.equal(['b5', 'b4', 'b3']);
     time = 2 * minute - 1;
     expect(await taking('g')).to.equal('taken');
-    expect(given.at(-1)).to.equal('b2');
+    expect(aborted.at(-1)).to.equal('b2');
   });
 
   it('takes no permit from a club with as few permits, even if its uploads are slow', async () => {
-    const given: string[] = [];
-    for (let club = 0; club < 24; club++) await giving(`club ${club}`, given, `club ${club}`, { rate: 24 - club });
+    const aborted: string[] = [];
+    for (let club = 0; club < 24; club++) await giving(`club ${club}`, aborted, `club ${club}`, { rate: 24 - club });
     time = minute;
     expect(await taking('club 0')).to.equal('busy 5');
     expect(await taking('another')).to.equal('taken');
-    expect(given).to.deep.equal(['club 23']);
+    expect(aborted).to.deep.equal(['club 23']);
   });
 
   it('aborts a request of the same club or student if that club or student has no permit left', async () => {
-    const given: string[] = [];
-    for (let one = 0; one < 4; one++) await giving(`student${one}`, given, 'a', { ownerId: 'student', rate: 50 + one });
-    for (let one = 0; one < 8; one++) await giving(`other${one}`, given, 'a', { rate: 10 + one });
-    await giving('of another club', given, 'b', { rate: 0 });
+    const aborted: string[] = [];
+    for (let one = 0; one < 4; one++)
+      await giving(`student${one}`, aborted, 'a', { ownerId: 'student', rate: 50 + one });
+    for (let one = 0; one < 8; one++) await giving(`other${one}`, aborted, 'a', { rate: 10 + one });
+    await giving('of another club', aborted, 'b', { rate: 0 });
     time = minute;
     expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
     expect(await taking('a', { ownerId: 'another' })).to.equal('taken');
-    expect(given).to.deep.equal(['student0', 'other0']);
+    expect(aborted).to.deep.equal(['student0', 'other0']);
   });
 
   it('refuses a new request if the aborted request does not return its permit in time', async () => {
@@ -102,11 +103,11 @@ describe('permits of requests that write to uploads (MED-26)', () => {
   });
 
   it('gives two simultaneous new requests two permits, and never exceeds a bound', async () => {
-    const held = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
+    const writers = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
     time = minute;
     const newcomers = [taking('a', { ownerId: 'student' }), taking('a', { ownerId: 'student' })];
-    expect(held.map(({ signal }) => signal.aborted)).to.deep.equal([true, true, false, false]);
-    for (const { release } of held.slice(0, 2)) release();
+    expect(writers.map(({ signal }) => signal.aborted)).to.deep.equal([true, true, false, false]);
+    for (const { release } of writers.slice(0, 2)) release();
     expect(await Promise.all(newcomers)).to.deep.equal(['taken', 'taken']);
     expect(await taking('b')).to.equal('taken');
   });

@@ -129,10 +129,10 @@ for (const [name, start, address] of backends) {
           let now = noon;
           let toldUntil: number | undefined;
           for (const { wait, obeys, viaOther } of events) {
-            const told = obeys && toldUntil !== undefined ? toldUntil : undefined;
-            now = told === undefined ? now + wait : Math.max(now, told);
+            const obeyedUntil = obeys && toldUntil !== undefined ? toldUntil : undefined;
+            now = obeyedUntil === undefined ? now + wait : Math.max(now, obeyedUntil);
             const verdict = await (viaOther ? other : limiter).charge(of, 'a', now);
-            if (told !== undefined) expect(verdict, 'after waiting').to.deep.equal({ allowed: true });
+            if (obeyedUntil !== undefined) expect(verdict, 'after waiting').to.deep.equal({ allowed: true });
             if (verdict.allowed) {
               const window = windowAt(now, 60);
               admitted.set(window, (admitted.get(window) ?? 0) + 1);
@@ -351,11 +351,11 @@ describe('expired counters in Postgres', function () {
       for (let call = 0; call < 2; call += 1) await limiter.charge(one, 'a', noon);
       return now;
     });
-    const { rows } = await client.query<{ kept: number }>(
-      `SELECT (expire - $2)::float8 AS kept FROM rate_limit_counters WHERE key LIKE $1 || ':%'`,
+    const { rows } = await client.query<{ lifetime: number }>(
+      `SELECT (expire - $2)::float8 AS lifetime FROM rate_limit_counters WHERE key LIKE $1 || ':%'`,
       [one.counter, written],
     );
-    expect(rows).to.deep.equal([{ kept: 3 * minute }, { kept: 3 * minute }]);
+    expect(rows).to.deep.equal([{ lifetime: 3 * minute }, { lifetime: 3 * minute }]);
     await limiter.close();
   });
 });

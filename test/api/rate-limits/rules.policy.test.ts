@@ -101,8 +101,8 @@ const counterOf = (method: string, path: string) => found(method, path).counter;
 
 describe('rate limit table', () => {
   for (const [method, path, limit, windowSeconds, scope, whenDown] of table) {
-    const shown = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
-    it(`has ${method} ${shown}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
+    const shownPath = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
+    it(`has ${method} ${shownPath}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
       expect(found(method, path)).to.include({ limit, windowSeconds, scope, whenDown });
     });
   }

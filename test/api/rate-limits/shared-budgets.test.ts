@@ -115,10 +115,10 @@ for (const [name, start] of stores) {
       const [first, waiting, hasty] = [memberOf(clubId), memberOf(clubId), memberOf(clubId)];
       for (let n = 0; n < 60; n += 1) await waitOf(limiter, callOf(first, 'POST', '/campaigns'), noon);
       for (let n = 0; n < 15; n += 1) await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon);
-      const told = await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon + 20 * second);
-      expect(told).to.equal(40);
+      const retryAfter = await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon + 20 * second);
+      expect(retryAfter).to.equal(40);
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(hasty, 'POST', '/campaigns'), noon + 21 * second);
-      const later = noon + (20 + told) * second;
+      const later = noon + (20 + retryAfter) * second;
       expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later)).to.equal(0);
       for (let n = 0; n < 58; n += 1)
         expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later), `call ${n}`).to.equal(0);

@@ -1,6 +1,6 @@
 /**
- * The event streams that this process has open. They are bounded for each caller, each club and in total, and end with their session
- * (DEC-11, DEC-58, DEC-121).
+ * The open event streams of this process. They are bounded for each caller, each club and in total, and end with their session (DEC-11,
+ * DEC-58, DEC-121).
  */
 import { findLivingSessions } from '../domain/identity/sessions.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
@@ -11,9 +11,9 @@ import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** The interval at which sessions of open streams are checked. A stream ends at the second check that does not find its session. */
+/** The interval at which sessions of open streams are checked. A stream ends at the second check that finds no session. */
 const lookEveryMs = 1_000;
-/** `Retry-After` for a caller at the limit of open streams: about as long as an answer takes. */
+/** `Retry-After` for a caller at the limit of open streams: about the duration of an answer. */
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
@@ -27,17 +27,17 @@ export interface StreamBounds {
 export interface StreamPlace {
   /** Aborts when the session of its caller has ended. */
   sessionEnded: AbortSignal;
-  /** Returns the permit. Safe to repeat. */
+  /** Returns the permit. Repeated calls have no effect. */
   release(): void;
 }
 
 export interface OpenStreams {
   /**
-   * @param clubId the club in the request's path, in which the caller acts
+   * @param clubId the club in the request's path, of which the caller is a member or student
    * @throws DomainError rate_limited if the caller, the club or the process is at its limit
    */
   take(caller: Caller, clubId: Id): StreamPlace;
-  /** Ends the timer. */
+  /** Stops the timer. */
   stop(): void;
 }
 
@@ -45,7 +45,7 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Called when a check fails: sessions count as valid until the next check. */
+  /** Is called when a check fails. Sessions count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
@@ -54,7 +54,7 @@ interface Place {
   clubId: Id;
   tokenHash: Buffer;
   ending: AbortController;
-  /** Whether the last check found that its session has ended. */
+  /** Whether the last check did not find the session. */
   isOver: boolean;
 }
 
@@ -91,7 +91,8 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
       );
       for (const [index, place] of looked.entries()) {
         if (living[index]) continue;
-        // Not at the first check: the operation that ended the session, such as a removal, may still send the end of the answer.
+        // The first check does not end the stream: the operation that ended the session, such as a removal, may still send the end of the
+        // answer.
         if (place.isOver) place.ending.abort();
         place.isOver = true;
       }

@@ -1,4 +1,4 @@
-/** Downloads of archives on the file listener: checks the address, finds the requested part, and sends the bytes (REPO-5 to REPO-8). */
+/** Downloads of archives on the file listener: checks the address, finds the requested range, and sends the bytes (REPO-5 to REPO-8). */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { dispositionOf } from '../../domain/media/file-name.policy.ts';
@@ -22,11 +22,11 @@ export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   storage: ObjectStore;
   downloadPlaces: DownloadPlaces;
   trustedProxies: readonly string[];
-  /** Called with an internal error. */
+  /** Is called with each internal error. */
   onFailure: (error: unknown) => void;
 }
 
-/** @returns the route of downloads; any other path goes to the next middleware */
+/** @returns the middleware of the download route; it passes any other path to the next middleware */
 export function downloads(deps: DownloadsDeps): Middleware {
   return async (context, next) => {
     const text = partUnder(downloadsPath, context.path);
@@ -46,7 +46,7 @@ async function readToken(deps: DownloadsDeps, context: Context, text: string): P
   const token = readDownloadToken(deps.vault, text, now);
   if (token) return token;
   await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
-  throw new DomainError('unauthenticated', 'The address is not known here, or has expired. Ask for another one.');
+  throw new DomainError('unauthenticated', 'The address is unknown or has expired. Request another one.');
 }
 
 async function answer(deps: DownloadsDeps, context: Context, token: DownloadToken): Promise<void> {
@@ -83,7 +83,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/** Breaks the connection if the rest cannot be read, so that the client sees fewer bytes than announced. */
+/** Breaks the connection if the rest cannot be read, so that the client receives fewer bytes than announced. */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,

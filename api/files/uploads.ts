@@ -1,4 +1,4 @@
-/** Requests of uploads: finds the upload, checks the request, and answers it if no byte of the file is needed (MED-26, MED-29). */
+/** Requests of uploads: finds the upload, checks the request, and answers it if no bytes of the file are needed (MED-26, MED-29). */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
@@ -32,7 +32,7 @@ const methods = ['HEAD', 'PATCH', 'DELETE', 'PUT'] as const;
 const piece = 'application/offset+octet-stream';
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the routes of uploads; any other path goes to the next middleware */
+/** @returns the middleware of the upload routes; it passes any other path to the next middleware */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
     const named = partUnder(uploadsPath, context.path);
@@ -55,7 +55,7 @@ export function uploads(deps: UploadsDeps): Middleware {
   };
 }
 
-/** Answers the clients' question for supported features. */
+/** Answers requests for the supported features. */
 function tellAbilities(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
@@ -83,10 +83,7 @@ async function answer(deps: UploadsDeps, context: Context, named: string | undef
   const mediaId = readToken(deps, context);
   if (mediaId === undefined) {
     await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
-    throw new DomainError(
-      'unauthenticated',
-      'The token is not known here, or has expired. Ask the API for another one.',
-    );
+    throw new DomainError('unauthenticated', 'The token is unknown or has expired. Request another one from the API.');
   }
   if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
   const file = await findUploadedFile(deps.db, mediaId);
@@ -153,7 +150,7 @@ async function serve(
   await serveUpload(deps, file, context, givesWay);
 }
 
-/** The file is complete. A client that lost the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
+/** The file is complete. A client that did not receive the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
   if (context.method === 'POST') {
     context.set('Location', `${filesUrl}${uploadsPath}/${id}`);
@@ -162,10 +159,10 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
     context.set({ 'Upload-Offset': String(length), 'Upload-Length': String(length) });
     context.status = 200;
   } else
-    throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has arrived already.' });
+    throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has already arrived.' });
 }
 
-/** Two identical creations get the same answer. A length that comes later is refused, and so is a creation with data. */
+/** Two identical creations get equal answers. A deferred length is refused, and so is a creation with data. */
 function lengthOf(context: Context): number {
   if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
     throw new DomainError(
@@ -194,7 +191,7 @@ function requirePiece(context: Context): void {
   if (!number.test(context.get('upload-offset')))
     throw new DomainError('malformed_request', 'Upload-Offset must be a whole number from 0.');
   if (context.get('upload-length') !== '')
-    throw new DomainError('malformed_request', 'Upload-Length belongs to the creation.');
+    throw new DomainError('malformed_request', 'Upload-Length is allowed only in the creation.');
 }
 
 function readToken({ vault }: UploadsDeps, context: Context): Id | undefined {

@@ -9,7 +9,7 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';
 
-/** A handler whose operation is known only by name. The compile-time types end where the contract is read at run time. */
+/** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
@@ -35,7 +35,7 @@ export function dispatch(
         };
       },
       get bodyStream() {
-        if (!context.state.bodyStream) throw new Error(`${operation.operationId} takes no file`);
+        if (!context.state.bodyStream) throw new Error(`${operation.operationId} accepts no file`);
         return context.state.bodyStream;
       },
       method: context.method,
@@ -66,11 +66,11 @@ export function dispatch(
         return { id: caller.administratorId, role: caller.role };
       },
     };
-    // The validators have just checked it. Only here the contract's types meet run-time values.
+    // The validators have just checked the request. Only here run-time values become values of the contract's types.
     const handle = () =>
       inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
     const isStream = operation.contentTypes.includes('text/event-stream');
-    // The permit is taken before any work: a question whose answer could not be streamed is not accepted.
+    // The permit comes before any work, so that no question is accepted whose answer cannot be streamed.
     const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch((error: unknown) => {
       place?.release();
@@ -85,7 +85,7 @@ export function dispatch(
   };
 }
 
-/** The browser shows the file, and saves it under its name. */
+/** The browser shows the file, and saves it under this name. */
 function answerWithFile(context: Context, { type, bytes, fileName }: Binary): void {
   context.attachment(fileName, { type: 'inline' });
   context.type = type;
@@ -100,11 +100,11 @@ function leadTo(context: Context, { location }: Redirect): void {
 }
 
 function callerOf(context: Context) {
-  if (!context.state.caller) throw new Error('This operation asks for no session');
+  if (!context.state.caller) throw new Error('The contract requires no session for this operation');
   return context.state.caller;
 }
 
-/** @throws DomainError malformed_request (400) or invalid_request (422), naming the field */
+/** @throws DomainError malformed_request (400) or invalid_request (422), which name the field */
 function accepted<T>(checked: Checked<T>): T {
   if ('value' in checked) return checked.value;
   const { kind, message } = checked.problem;

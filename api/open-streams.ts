@@ -12,7 +12,7 @@ import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
 /** The interval at which sessions of open streams are checked. A stream ends at the second check that finds no session. */
-const lookEveryMs = 1_000;
+const checkIntervalMs = 1_000;
 /** `Retry-After` for a caller at the limit of open streams: about the duration of an answer. */
 const retryAfterSeconds = 5;
 
@@ -24,7 +24,7 @@ export interface StreamBounds {
 }
 
 /** The permit of one stream. */
-export interface StreamPlace {
+export interface StreamPermit {
   /** Aborts when the session of its caller has ended. */
   sessionEnded: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
@@ -36,7 +36,7 @@ export interface OpenStreams {
    * @param clubId the club in the request's path, of which the caller is a member or student
    * @throws DomainError rate_limited if the caller, the club or the process is at its limit
    */
-  take(caller: Caller, clubId: Id): StreamPlace;
+  take(caller: Caller, clubId: Id): StreamPermit;
   /** Stops the timer. */
   stop(): void;
 }
@@ -49,13 +49,13 @@ export interface OpenStreamsDeps {
   onFailure: (error: unknown) => void;
 }
 
-interface Place {
+interface OpenStream {
   owner: Id;
   clubId: Id;
   tokenHash: Buffer;
-  ending: AbortController;
+  sessionEnded: AbortController;
   /** Whether the last check did not find the session. */
-  isOver: boolean;
+  isSessionMissing: boolean;
 }
 
 const refusals = {
@@ -65,13 +65,13 @@ const refusals = {
 } as const;
 
 export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
-  const places = new Set<Place>();
-  let isLooking = false;
+  const streams = new Set<OpenStream>();
+  let isChecking = false;
 
   function refuseBeyondBounds(owner: Id, clubId: Id): void {
-    const count = (of: (place: Place) => boolean) => [...places].filter(of).length;
-    const own = count((place) => place.owner === owner);
-    const usage = { all: places.size, club: count((place) => place.clubId === clubId) };
+    const count = (of: (stream: OpenStream) => boolean) => [...streams].filter(of).length;
+    const own = count((stream) => stream.owner === owner);
+    const usage = { all: streams.size, club: count((stream) => stream.clubId === clubId) };
     const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, usage);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
@@ -79,45 +79,51 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   }
 
   /** One statement for all sessions. */
-  async function look(): Promise<void> {
-    if (isLooking || places.size === 0) return;
-    isLooking = true;
+  async function checkSessions(): Promise<void> {
+    if (isChecking || streams.size === 0) return;
+    isChecking = true;
     try {
-      const looked = [...places];
+      const checked = [...streams];
       const living = await findLivingSessions(
         db,
-        looked.map(({ tokenHash }) => tokenHash),
+        checked.map(({ tokenHash }) => tokenHash),
         clock(),
       );
-      for (const [index, place] of looked.entries()) {
+      for (const [index, stream] of checked.entries()) {
         if (living[index]) continue;
         // The first check does not end the stream: the operation that ended the session, such as a removal, may still send the end of the
         // answer.
-        if (place.isOver) place.ending.abort();
-        place.isOver = true;
+        if (stream.isSessionMissing) stream.sessionEnded.abort();
+        stream.isSessionMissing = true;
       }
     } catch (error) {
       onFailure(error);
     } finally {
-      isLooking = false;
+      isChecking = false;
     }
   }
 
-  const looking = setInterval(() => void look(), lookEveryMs);
-  looking.unref();
+  const timer = setInterval(() => void checkSessions(), checkIntervalMs);
+  timer.unref();
   return {
     take(caller, clubId) {
       const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
       refuseBeyondBounds(owner, clubId);
-      const place = { owner, clubId, tokenHash: sha256(caller.token), ending: new AbortController(), isOver: false };
-      places.add(place);
+      const stream = {
+        owner,
+        clubId,
+        tokenHash: sha256(caller.token),
+        sessionEnded: new AbortController(),
+        isSessionMissing: false,
+      };
+      streams.add(stream);
       return {
-        sessionEnded: place.ending.signal,
+        sessionEnded: stream.sessionEnded.signal,
         release() {
-          places.delete(place);
+          streams.delete(stream);
         },
       };
     },
-    stop: () => clearInterval(looking),
+    stop: () => clearInterval(timer),
   };
 }

@@ -122,26 +122,26 @@ function fieldsTable(schemas: Schemas, holder: EventSchema): string {
 
 function rowsOf(schemas: Schemas, holder: EventSchema, path: string): string[][] {
   return Object.entries(holder.properties ?? {}).flatMap(([name, field]) => {
-    const meant = dereference<EventSchema>(field, schemas);
+    const schema = dereference<EventSchema>(field, schemas);
     const own = [
       `\`${path}${name}\``,
-      typeOf(field, meant),
+      typeOf(field, schema),
       holder.required?.includes(name) ? 'yes' : 'no',
-      descriptionOf(`${path}${name}`, meant),
+      descriptionOf(`${path}${name}`, schema),
     ];
-    return [own, ...(isReference(field) ? [] : rowsOf(schemas, meant, `${path}${name}.`))];
+    return [own, ...(isReference(field) ? [] : rowsOf(schemas, schema, `${path}${name}.`))];
   });
 }
 
-function typeOf(field: EventSchema | Reference, meant: EventSchema): string {
+function typeOf(field: EventSchema | Reference, schema: EventSchema): string {
   const record = recordNameOf(field);
   if (record !== undefined) return `[${titleOf(record)}](#${anchorOf(titleOf(record))})`;
   if (isReference(field) && nameOf(field) === catalogue) return '[event type](#types)';
-  const values = valuesOf(meant);
+  const values = valuesOf(schema);
   if (values) return values.map((value) => `\`${value}\``).join(', ');
-  const bounds = meant.minimum === undefined ? '' : `, at least ${meant.minimum}`;
-  const pattern = meant.pattern === undefined ? '' : `, \`${meant.pattern}\``;
-  return `${meant.format ?? meant.type}${bounds}${pattern}`;
+  const bounds = schema.minimum === undefined ? '' : `, at least ${schema.minimum}`;
+  const pattern = schema.pattern === undefined ? '' : `, \`${schema.pattern}\``;
+  return `${schema.format ?? schema.type}${bounds}${pattern}`;
 }
 
 function recordNameOf(field: EventSchema | Reference): string | undefined {
@@ -150,8 +150,8 @@ function recordNameOf(field: EventSchema | Reference): string | undefined {
 }
 
 /** The known values of an enumeration, which may grow. */
-function valuesOf(meant: EventSchema): readonly string[] | undefined {
-  return meant.enum ?? meant['x-extensible-enum'];
+function valuesOf(schema: EventSchema): readonly string[] | undefined {
+  return schema.enum ?? schema['x-extensible-enum'];
 }
 
 function nameOf({ $ref }: Reference): string {

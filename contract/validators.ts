@@ -164,14 +164,14 @@ function checkQuery(
   const value: Record<string, unknown> = {};
   let invalid: Problem | undefined;
   for (const check of checks) {
-    const given = raw[check.name];
-    if (given === undefined) {
+    const rawValue = raw[check.name];
+    if (rawValue === undefined) {
       if (check.required) return malformed(`${check.name} is missing`);
       if (check.schema.default !== undefined) value[check.name] = check.schema.default;
       continue;
     }
-    if (typeof given !== 'string') return malformed(`${check.name} must be given once`);
-    const checked = checkParameter(check, given);
+    if (typeof rawValue !== 'string') return malformed(`${check.name} must be given once`);
+    const checked = checkParameter(check, rawValue);
     if ('value' in checked) value[check.name] = checked.value;
     else if (checked.problem.kind === 'malformed') return checked;
     else invalid ??= checked.problem;

@@ -13,14 +13,14 @@ import type { Vault } from '../../platform/infra/keys/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitDownload, admitRefused } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
-import type { DownloadPlaces } from './download-places.ts';
+import type { DownloadPermits } from './download-permits.ts';
 import { partUnder } from './paths.ts';
 
 export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   db: Database;
   vault: Vault;
   storage: ObjectStore;
-  downloadPlaces: DownloadPlaces;
+  downloadPermits: DownloadPermits;
   trustedProxies: readonly string[];
   /** Is called with each internal error. */
   onFailure: (error: unknown) => void;
@@ -57,7 +57,7 @@ async function answer(deps: DownloadsDeps, context: Context, token: DownloadToke
   const range = context.method === 'GET' ? context.get('range') : '';
   const part = askedPart(range, context.get('if-range'), archive.etag, size);
   const sends = context.method === 'GET' && part !== 'unsatisfiable';
-  const release = sends ? deps.downloadPlaces.take({ clubId: archive.clubId, studentId: token.studentId }) : undefined;
+  const release = sends ? deps.downloadPermits.take({ clubId: archive.clubId, studentId: token.studentId }) : undefined;
   try {
     context.set(headersOf(archive, part));
     context.status = part === 'unsatisfiable' ? 416 : part.isWhole ? 200 : 206;

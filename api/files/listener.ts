@@ -11,8 +11,8 @@ import type { ApiDeps } from '../middleware/context.ts';
 import { serveReadable } from '../readable-requests.ts';
 import { secureHeadersOf } from '../secure-headers.policy.ts';
 import { createFilesApp } from './app.ts';
-import { createDownloadPlaces } from './download-places.ts';
-import { createUploadPlaces, singleUploads } from './upload-places.ts';
+import { createDownloadPermits } from './download-permits.ts';
+import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
 /** The time limit of a request. The client continues with another request. */
 const longestRequestMs = 3_600_000;
@@ -59,9 +59,9 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         storage,
         limiter,
         locks,
-        downloadPlaces: createDownloadPlaces(),
-        places: createUploadPlaces(() => clock().getTime()),
-        singlePlaces: createUploadPlaces(() => clock().getTime(), singleUploads),
+        downloadPermits: createDownloadPermits(),
+        resumablePermits: createUploadPermits(() => clock().getTime()),
+        singlePermits: createUploadPermits(() => clock().getTime(), singleUploads),
         store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
         filesUrl: url,
         corsOrigins: settings.corsOrigins,

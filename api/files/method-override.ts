@@ -10,16 +10,16 @@ import { partUnder } from './paths.ts';
 const header = 'x-http-method-override';
 const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
 
-const askedMethod = (context: Context) => context.get(header).toUpperCase();
+const requestedMethod = (context: Context) => context.get(header).toUpperCase();
 
 /** The request counts as a request with the overriding method, also in the log. An answer to HEAD has no body. */
 export function methodOverride(): Middleware {
   return async (context, next) => {
-    const asked = askedMethod(context);
-    const isTaken = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
-    if (isTaken) context.method = asked;
+    const asked = requestedMethod(context);
+    const isOverridden = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
+    if (isOverridden) context.method = asked;
     await next();
-    if (!isTaken || asked !== 'HEAD' || context.respond === false) return;
+    if (!isOverridden || asked !== 'HEAD' || context.respond === false) return;
     // Node received a POST, and would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
@@ -28,7 +28,7 @@ export function methodOverride(): Middleware {
 
 /** Refuses an override that was not applied, because the request would run with another method. @throws DomainError method_not_allowed */
 export function requireOwnMethod(context: Context): void {
-  const asked = askedMethod(context);
+  const asked = requestedMethod(context);
   if (asked !== '' && asked !== context.method)
     throw new DomainError(
       'method_not_allowed',

@@ -11,7 +11,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
 /** The time for which a holder may continue after it was asked to stop. The received bytes are stored. 0 would mean three seconds. */
-const letGoMs = 1;
+const releaseMs = 1;
 
 export interface UploadServerDeps {
   db: Database;
@@ -28,38 +28,38 @@ export interface UploadServerDeps {
 
 /**
  * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param givesWay aborts when the request must store the received bytes and answer; the client continues with another request
+ * @param mustStop aborts when the request must store the received bytes and answer; the client continues with another request
  */
 export async function serveUpload(
   deps: UploadServerDeps,
   file: UploadedFile & { objectKey: string },
   { req, res }: { req: IncomingMessage; res: ServerResponse },
-  givesWay?: AbortSignal,
+  mustStop?: AbortSignal,
 ): Promise<void> {
   const { db, locks } = deps;
   let { multipartId } = file;
-  let held: UploadLock | undefined;
+  let uploadLock: UploadLock | undefined;
   const lock: Lock = {
-    async lock(signal, letGo) {
-      held = await locks.acquire(file.id, () => void letGo(), signal);
+    async lock(signal, requestRelease) {
+      uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
       // Another request may have started or settled the upload after it was read.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
-        await held.release();
+        await uploadLock.release();
         throw notFound('upload');
       }
       ({ multipartId } = current);
-      givesWay?.addEventListener('abort', () => void letGo(), { once: true });
+      mustStop?.addEventListener('abort', () => void requestRelease(), { once: true });
     },
-    unlock: async () => held?.release(),
+    unlock: async () => uploadLock?.release(),
   };
   const store = new PartStore(deps.store, {
     key: file.objectKey,
     length: file.length,
     multipartId: () => multipartId,
-    async note(noted) {
-      if (!held || !(await noteMultipart(db, held, noted ?? null))) return false;
-      multipartId = noted;
+    async note(newMultipartId) {
+      if (!uploadLock || !(await noteMultipart(db, uploadLock, newMultipartId ?? null))) return false;
+      multipartId = newMultipartId;
       return true;
     },
   });
@@ -67,7 +67,7 @@ export async function serveUpload(
     path: uploadsPath,
     datastore: store,
     locker: { newLock: () => lock },
-    lockDrainTimeout: letGoMs,
+    lockDrainTimeout: releaseMs,
     namingFunction: () => file.objectKey,
     getFileIdFromRequest: () => file.objectKey,
     generateUrl: () => `${deps.filesUrl}${uploadsPath}/${file.id}`,
@@ -115,12 +115,12 @@ class UploadServer extends Server {
     if (status < 400) return super.write(context, headers, status, body);
     if (this.#isHead) return super.write(context, headers, status);
     headers.set('Content-Type', 'application/json; charset=utf-8');
-    return super.write(context, headers, status, body?.startsWith('{') ? body : envelopeOf(inOwnWords(status)));
+    return super.write(context, headers, status, body?.startsWith('{') ? body : envelopeOf(headerRefusal(status)));
   }
 }
 
 /** Requests that tus refuses before it reads the upload, because their headers are unreadable. */
-function inOwnWords(status: number): DomainError {
+function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');
   return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');

@@ -42,9 +42,9 @@ function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer |
   }) as unknown as Middleware;
 
   return async (context) => {
-    const sent =
+    const hasBody =
       context.request.length !== 0 && (context.request.length !== undefined || context.get('transfer-encoding') !== '');
-    if (!sent) return undefined;
+    if (!hasBody) return undefined;
     if (context.is('application/json', 'application/*+json') === false) {
       throw new DomainError('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.');
     }

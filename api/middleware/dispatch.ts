@@ -71,16 +71,16 @@ export function dispatch(
       inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
     const isStream = operation.contentTypes.includes('text/event-stream');
     // The permit comes before any work, so that no question is accepted whose answer cannot be streamed.
-    const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
+    const permit = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch((error: unknown) => {
-      place?.release();
+      permit?.release();
       throw error;
     });
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion
     if (answer instanceof Binary) answerWithFile(context, answer);
     else if (answer instanceof Redirect) leadTo(context, answer);
-    else if (answer instanceof EventStream && place) answerWithEvents(context, answer, place, streams);
+    else if (answer instanceof EventStream && permit) answerWithEvents(context, answer, permit, streams);
     else if (answer !== undefined) context.body = answer;
   };
 }

@@ -3,7 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { EventStream, StreamEvent } from '../../contract/contract.ts';
 import { eventStreams } from '../metrics.ts';
-import type { OpenStreams, StreamPlace } from '../open-streams.ts';
+import type { OpenStreams, StreamPermit } from '../open-streams.ts';
 import type { Context } from './context.ts';
 
 /** The dependencies of streams. */
@@ -29,35 +29,35 @@ const headers = {
 
 /**
  * Sends the headers immediately, and then the events. It runs outside the chain of middleware, because the request counts as answered.
- * @param place the permit of the stream, which is returned when the stream has ended
+ * @param permit the permit of the stream, which is returned when the stream has ended
  */
 export function answerWithEvents(
   context: Context,
   stream: EventStream,
-  place: StreamPlace,
+  permit: StreamPermit,
   settings: StreamSettings,
 ): void {
   context.set(headers);
-  if (context.method === 'HEAD') return place.release();
+  if (context.method === 'HEAD') return permit.release();
   context.respond = false;
   context.req.socket.setKeepAlive(true, keepAliveMs);
   context.res.flushHeaders();
-  void sendEvents(context.res, stream, place, settings);
+  void sendEvents(context.res, stream, permit, settings);
 }
 
 async function sendEvents(
   response: ServerResponse,
   stream: EventStream,
-  place: StreamPlace,
+  permit: StreamPermit,
   { heartbeatMs, stopping, onFailure }: StreamSettings,
 ): Promise<void> {
   const closing = new AbortController();
   const close = () => closing.abort();
   setMaxListeners(0, stopping);
   stopping.addEventListener('abort', close);
-  place.sessionEnded.addEventListener('abort', close);
+  permit.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
-  if (stopping.aborted || place.sessionEnded.aborted || response.destroyed) close();
+  if (stopping.aborted || permit.sessionEnded.aborted || response.destroyed) close();
   // A response with unsent data needs no comment.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
@@ -73,7 +73,7 @@ async function sendEvents(
     response.destroy();
   } finally {
     eventStreams.dec();
-    place.release();
+    permit.release();
     clearInterval(heartbeat);
     stopping.removeEventListener('abort', close);
   }

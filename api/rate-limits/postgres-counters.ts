@@ -53,9 +53,9 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     query_timeout: deadlineMs, // the time limits of the Postgres role end statements
   });
   pool.on('error', () => undefined); // an idle connection broke: the pool has removed it, and the next count opens another connection
-  const count = async (asked: readonly Increment[]) => {
+  const count = async (increments: readonly Increment[]) => {
     const now = Date.now();
-    const ofKeys = Map.groupBy(asked, ({ key }) => key);
+    const ofKeys = Map.groupBy(increments, ({ key }) => key);
     const keys = [...ofKeys.keys()];
     const { rows } = await pool.query<{ key: string; points: number }>({
       ...countCalls,
@@ -68,7 +68,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     });
     // Each caller gets its own count. The last caller gets the count of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
-    return asked.map(({ key, by }) => {
+    return increments.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;
       counts.set(key, own);
       return own;

@@ -282,7 +282,7 @@ const bySpecificity = rules
     const fixed = openEnded ? segments.slice(0, -1) : segments;
     return { rule, fixed, openEnded, literals: fixed.filter((segment) => !isParameter(segment)).length };
   })
-  .toSorted((left, right) => right.literals - left.literals);
+  .toSorted((a, b) => b.literals - a.literals);
 
 /**
  * The row of a request: the matching row with the most literal segments.

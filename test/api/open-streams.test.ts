@@ -1,6 +1,6 @@
 /** Tests how clubs share the streams of a process (DEC-58, DEC-121). */
 import { expect } from 'chai';
-import { createOpenStreams, type OpenStreams, type StreamPlace } from '../../api/open-streams.ts';
+import { createOpenStreams, type OpenStreams, type StreamPermit } from '../../api/open-streams.ts';
 import type { Caller } from '../../api/operation.ts';
 import type { DomainError } from '../../platform/core/errors.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -16,7 +16,7 @@ describe('permits of event streams', () => {
   afterEach(() => open.stop());
 
   const somebody = (): Caller => ({ kind: 'admin', token: 't', administratorId: `person ${people++}`, role: 'owner' });
-  const taking = (clubId: string, caller: Caller = somebody()): StreamPlace | string => {
+  const taking = (clubId: string, caller: Caller = somebody()): StreamPermit | string => {
     try {
       return open.take(caller, clubId);
     } catch (error) {
@@ -27,8 +27,8 @@ describe('permits of event streams', () => {
   /** @returns the number of streams that the club gets, and the reason of the refusal */
   const fill = (clubId: string): [number, string] => {
     for (let count = 0; ; count += 1) {
-      const place = taking(clubId);
-      if (typeof place === 'string') return [count, place];
+      const permit = taking(clubId);
+      if (typeof permit === 'string') return [count, permit];
     }
   };
 
@@ -42,9 +42,9 @@ describe('permits of event streams', () => {
   });
 
   it('go to other clubs after they are returned', () => {
-    const places = Array.from({ length: 8 }, () => taking('one'));
+    const permits = Array.from({ length: 8 }, () => taking('one'));
     expect(fill('two')[0]).to.equal(4);
-    for (const place of places) if (typeof place !== 'string') place.release();
+    for (const permit of permits) if (typeof permit !== 'string') permit.release();
     expect(fill('three')[0]).to.equal(6);
   });
 

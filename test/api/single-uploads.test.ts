@@ -1,7 +1,7 @@
 /** Tests files in one request without a declared size: students' work for assignments, on the file listener (MED-29). */
 import http from 'node:http';
 import { expect } from 'chai';
-import { singleUploads } from '../../api/files/upload-places.ts';
+import { singleUploads } from '../../api/files/upload-permits.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { mediaRules } from '../../domain/media/media.policy.ts';

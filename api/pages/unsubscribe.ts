@@ -11,7 +11,7 @@ import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 
 type Preference = RecordOf<'MailPreference'>;
 
-const ownStyle = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
+const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
 /** Refusals that do not concern the link itself, which works later. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -84,6 +84,6 @@ const layout = (
 </html>
 `;
 
-export const showWayOut: HtmlPage<'getMailPreference'> = pageOf(false);
-export const showLeft: HtmlPage<'unsubscribe'> = pageOf(true);
-export const showReturned: HtmlPage<'resubscribe'> = pageOf(true);
+export const showUnsubscribe: HtmlPage<'getMailPreference'> = pageOf(false);
+export const showUnsubscribed: HtmlPage<'unsubscribe'> = pageOf(true);
+export const showResubscribed: HtmlPage<'resubscribe'> = pageOf(true);

@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import type { Limiter, Verdict } from '../../../api/rate-limits/limiter.ts';
 import { admitUpload } from '../../../api/rate-limits/admission.ts';
-import { createUploadPlaces, type UploadPlaces } from '../../../api/files/upload-places.ts';
+import { createUploadPermits, type UploadPermits } from '../../../api/files/upload-permits.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 
 describe('permits of requests that write to uploads (MED-26)', () => {
   const minute = 60_000;
-  let places: UploadPlaces;
+  let permits: UploadPermits;
   let time: number;
   beforeEach(() => {
     time = 0;
-    places = createUploadPlaces(() => time, { undisturbedMs: minute, givingWayMs: 50 });
+    permits = createUploadPermits(() => time, { protectedMs: minute, releaseMs: 50 });
   });
   /** @param rate bytes per millisecond */
   const take = (clubId: string, { ownerId = null, rate = 1 }: { ownerId?: string | null; rate?: number } = {}) =>
-    places.take({ clubId, ownerId, bytesRead: () => time * rate });
+    permits.take({ clubId, ownerId, bytesRead: () => time * rate });
   /** @returns 'taken', or the code of the refusal and its seconds */
   const taking = async (...writer: Parameters<typeof take>): Promise<string> => {
     try {

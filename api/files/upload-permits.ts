@@ -22,8 +22,8 @@ export const resumableUploads: Settings = {
   writes: uploadWrites,
   /** 24 requests take about 400 MB. */
   bounds: { process: 24, student: 4 },
-  undisturbedMs,
-  givingWayMs,
+  protectedMs: undisturbedMs,
+  releaseMs: givingWayMs,
 };
 /**
  * For files in one request (MED-29), whose bytes never wait in memory. No such request returns its permit early, because the file would
@@ -32,8 +32,8 @@ export const resumableUploads: Settings = {
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
   bounds: { process: 100, student: 4 },
-  undisturbedMs: Infinity,
-  givingWayMs: 0,
+  protectedMs: Infinity,
+  releaseMs: 0,
 };
 
 export interface Writer {
@@ -44,16 +44,16 @@ export interface Writer {
   bytesRead(): number;
 }
 
-export interface UploadPlace {
+export interface UploadPermit {
   /** Aborts when the request must return its permit. The request then stores the received bytes and returns the permit. */
   signal: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;
 }
 
-export interface UploadPlaces {
+export interface UploadPermits {
   /** @throws DomainError busy if no permit is free and no request can return one early */
-  take(writer: Writer): Promise<UploadPlace>;
+  take(writer: Writer): Promise<UploadPermit>;
 }
 
 interface Settings {
@@ -61,14 +61,14 @@ interface Settings {
   writes: Gauge;
   /** The maximum number of permits at the same time. */
   bounds: Record<'process' | 'student', number>;
-  undisturbedMs: number;
-  givingWayMs: number;
+  protectedMs: number;
+  releaseMs: number;
 }
 
 interface Holder extends Writer {
   since: number;
   bytesBefore: number;
-  givesWay: AbortController;
+  mustRelease: AbortController;
   released: PromiseWithResolvers<void>;
 }
 
@@ -76,7 +76,7 @@ interface Holder extends Writer {
  * @param clock in milliseconds
  * @param settings the bounds; the default is the bounds of resumable uploads
  */
-export function createUploadPlaces(clock: () => number, settings: Partial<Settings> = {}): UploadPlaces {
+export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
    * Excludes requests that are returning their permit, and includes the requests that wait for it. So no bound is exceeded during the
@@ -85,23 +85,23 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
   const holders = new Set<Holder>();
 
   /** @returns the bound that refuses a writer, and the holders that could return a permit */
-  function fullBound({ clubId, ownerId }: Writer): { reason: Bound; among: readonly Holder[] } | undefined {
+  function fullBound({ clubId, ownerId }: Writer): { reason: Bound; candidates: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
     const ofClub = ofClubs.get(clubId) ?? [];
     const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
-    if (ofStudent.length >= bounds.student) return { reason: 'student', among: ofStudent };
+    if (ofStudent.length >= bounds.student) return { reason: 'student', candidates: ofStudent };
     const reason = fullFor(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
-    if (reason === 'club') return { reason, among: ofClub };
+    if (reason === 'club') return { reason, candidates: ofClub };
     // A club cannot take a permit from a club with as few permits.
-    return { reason, among: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
+    return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
-  function slowestOf(among: readonly Holder[]): Holder | undefined {
+  function slowestOf(candidates: readonly Holder[]): Holder | undefined {
     const now = clock();
     const rateOf = ({ since, bytesBefore, bytesRead }: Holder) => (bytesRead() - bytesBefore) / (now - since);
-    return among
-      .filter(({ since, givesWay }) => now - since >= times.undisturbedMs && !givesWay.signal.aborted)
+    return candidates
+      .filter(({ since, mustRelease: givesWay }) => now - since >= times.protectedMs && !givesWay.signal.aborted)
       .toSorted((one, other) => rateOf(one) - rateOf(other))[0];
   }
 
@@ -114,17 +114,17 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
   }
 
   /** Gives the permit of a holder to the new request. @returns true once the permit is free, or false if it is not returned in time */
-  async function replace(leaving: Holder, newcomer: Holder): Promise<boolean> {
-    holders.delete(leaving);
-    holders.add(newcomer);
-    leaving.givesWay.abort();
+  async function replace(previous: Holder, next: Holder): Promise<boolean> {
+    holders.delete(previous);
+    holders.add(next);
+    previous.mustRelease.abort();
     const isFree = await Promise.race([
-      leaving.released.promise.then(() => true),
-      sleep(times.givingWayMs, false, { ref: false }),
+      previous.released.promise.then(() => true),
+      sleep(times.releaseMs, false, { ref: false }),
     ]);
     if (isFree) return true;
-    holders.delete(newcomer);
-    holders.add(leaving);
+    holders.delete(next);
+    holders.add(previous);
     return false;
   }
 
@@ -134,12 +134,12 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
         ...writer,
         since: clock(),
         bytesBefore: writer.bytesRead(),
-        givesWay: new AbortController(),
+        mustRelease: new AbortController(),
         released: Promise.withResolvers(),
       };
       const full = fullBound(writer);
       if (full) {
-        const slowest = slowestOf(full.among);
+        const slowest = slowestOf(full.candidates);
         if (!slowest || !(await replace(slowest, holder))) refuse(full.reason);
         uploadWritesEnded.inc({ reason: full.reason });
         holder.since = clock();
@@ -147,7 +147,7 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
       holders.add(holder);
       writes.set(holders.size);
       return {
-        signal: holder.givesWay.signal,
+        signal: holder.mustRelease.signal,
         release() {
           holders.delete(holder);
           holder.released.resolve();

@@ -12,12 +12,12 @@ export const bounds = { process: 100, student: 3 } as const;
 /** Downloads take long. */
 const retryAfterSeconds = 30;
 
-export interface DownloadPlaces {
+export interface DownloadPermits {
   /** @returns a function that returns the permit; repeated calls have no effect @throws DomainError busy if no permit is free */
   take(reader: { clubId: Id; studentId: Id }): () => void;
 }
 
-export function createDownloadPlaces(): DownloadPlaces {
+export function createDownloadPermits(): DownloadPermits {
   const holders = new Set<{ clubId: Id; studentId: Id }>();
   const fullBound = ({ clubId, studentId }: { clubId: Id; studentId: Id }) => {
     const ofClub = [...holders].filter((one) => one.clubId === clubId);

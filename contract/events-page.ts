@@ -121,26 +121,26 @@ function fieldsTable(schemas: Schemas, holder: EventSchema): string {
 
 function rowsOf(schemas: Schemas, holder: EventSchema, path: string): string[][] {
   return Object.entries(holder.properties ?? {}).flatMap(([name, field]) => {
-    const schema = dereference<EventSchema>(field, schemas);
+    const fieldSchema = dereference<EventSchema>(field, schemas);
     const own = [
       `\`${path}${name}\``,
-      typeOf(field, schema),
+      typeOf(field, fieldSchema),
       holder.required?.includes(name) ? 'yes' : 'no',
-      descriptionOf(`${path}${name}`, schema),
+      descriptionOf(`${path}${name}`, fieldSchema),
     ];
-    return [own, ...(isReference(field) ? [] : rowsOf(schemas, schema, `${path}${name}.`))];
+    return [own, ...(isReference(field) ? [] : rowsOf(schemas, fieldSchema, `${path}${name}.`))];
   });
 }
 
-function typeOf(field: EventSchema | Reference, schema: EventSchema): string {
+function typeOf(field: EventSchema | Reference, fieldSchema: EventSchema): string {
   const record = recordNameOf(field);
   if (record !== undefined) return `[${titleOf(record)}](#${anchorOf(titleOf(record))})`;
   if (isReference(field) && nameOf(field) === catalogue) return '[event type](#types)';
-  const values = valuesOf(schema);
+  const values = valuesOf(fieldSchema);
   if (values) return values.map((value) => `\`${value}\``).join(', ');
-  const bounds = schema.minimum === undefined ? '' : `, at least ${schema.minimum}`;
-  const pattern = schema.pattern === undefined ? '' : `, \`${schema.pattern}\``;
-  return `${schema.format ?? schema.type}${bounds}${pattern}`;
+  const bounds = fieldSchema.minimum === undefined ? '' : `, at least ${fieldSchema.minimum}`;
+  const pattern = fieldSchema.pattern === undefined ? '' : `, \`${fieldSchema.pattern}\``;
+  return `${fieldSchema.format ?? fieldSchema.type}${bounds}${pattern}`;
 }
 
 function recordNameOf(field: EventSchema | Reference): string | undefined {
@@ -149,8 +149,8 @@ function recordNameOf(field: EventSchema | Reference): string | undefined {
 }
 
 /** The known values of an enumeration, which may grow. */
-function valuesOf(schema: EventSchema): readonly string[] | undefined {
-  return schema.enum ?? schema['x-extensible-enum'];
+function valuesOf(fieldSchema: EventSchema): readonly string[] | undefined {
+  return fieldSchema.enum ?? fieldSchema['x-extensible-enum'];
 }
 
 function nameOf({ $ref }: Reference): string {

@@ -71,7 +71,7 @@ describe('responses of an operation', () => {
       const written = complete({ 200: { description: 'An answer.', [name]: { $ref: '#/Course' } } })[200];
       if (!written) throw new Error('No response 200');
       expect(() => complete({ 200: written })).to.throw(
-        `getCourse: the path file writes out the schema of 200. Write ${name} instead.`,
+        `getCourse: the path file contains the schema of 200. Write ${name} instead.`,
       );
     });
 

@@ -334,7 +334,7 @@ describe('community spaces of students', () => {
 describe('memberships that follow access', () => {
   beforeEach(begin);
 
-  it('joins open spaces in the transaction of each sign-up, creation and import of a student (COMM-9)', async () => {
+  it('makes each new student a member of open spaces in the transaction of the creation (COMM-9)', async () => {
     const space = await buildSpace(club.id, { autoJoin: true, digestByDefault: true });
     await buildSpace(club.id);
     const email = `${newId()}@example.com`;

@@ -134,7 +134,7 @@ describe('names in every script (DEC-189)', function () {
       return (await readdir(at)).map((file) => path.join(at, file));
     };
 
-    it('are sender and subject for a MIME parser, and the headers are ASCII', async () => {
+    it('are read as sender and subject by a MIME parser from ASCII headers', async () => {
       const read = new Set<string>();
       for (const file of await sources()) {
         const bytes = await readFile(file);

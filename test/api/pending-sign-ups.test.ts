@@ -310,7 +310,7 @@ describe('a pending sign-up', () => {
       });
     }
 
-    it('leave a free slot after a confirmation, and all slots after an hour', async () => {
+    it('free one slot of the limit at a confirmation, and all slots after an hour', async () => {
       const club = await buildClub();
       const ip = '198.51.100.1';
       const { id } = await fill(club.id, anHourOfNetwork, ip);

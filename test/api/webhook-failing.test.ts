@@ -63,7 +63,7 @@ describe('an endpoint that fails for 5 days', () => {
   const read = async () => (await scene.webhooks.read(id)).body.data;
   const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
 
-  describe('its disabling', () => {
+  describe('the disabling of the endpoint', () => {
     it('happens at the next failed attempt, with the reason and the time of the first failure', async () => {
       await failingFor(5 * day);
       await withClockStopped(failsOnce); // the attempt takes no time
@@ -109,15 +109,15 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('the cases without a disabling', () => {
-    it('include the last minute of the 5 days', async () => {
+  describe('the status enabled', () => {
+    it('stays until a minute before the end of the 5 days', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('include a successful delivery, which clears the failures', async () => {
+    it('stays after a successful delivery, which clears the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -127,14 +127,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('include an endpoint that never failed, with an old success', async () => {
+    it('stays for an endpoint that never failed, even if its last success is old', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('include a paused endpoint, which has another 5 days after it is enabled', async () => {
+    it('returns after a pause, with another 5 days until the disabling', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -146,7 +146,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('include attempts that the service could not make', async () => {
+    it('stays after attempts that the service could not make', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };

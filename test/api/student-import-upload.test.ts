@@ -87,7 +87,7 @@ describe('student import upload', () => {
   describe('an interrupted upload, which leaves no file in the store', function () {
     this.timeout(30_000);
 
-    it('fails with chunkedRequestinterrupted if the sender disconnects', async () => {
+    it('fails with upload_interrupted if the sender disconnects', async () => {
       const { chunkedRequest } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
       chunkedRequest.write(rows(6_000, 6_000));
@@ -95,12 +95,12 @@ describe('student import upload', () => {
       chunkedRequest.destroy();
       await untilImport('its end', ({ status }) => status === 'failed');
       const { id, error, rows_done: done } = await only();
-      expect([error, done]).to.deep.equal(['chunkedRequestinterrupted', 0]);
+      expect([error, done]).to.deep.equal(['upload_interrupted', 0]);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails with 413 and chunkedRequesttoo_large above 32 MB', async () => {
+    it('fails with 413 and upload_too_large above 32 MB', async () => {
       const { chunkedRequest, answer } = await open(header);
       const block = rows(1_000);
       for (let blocks = 0; blocks < 33 && !chunkedRequest.destroyed; blocks++) {
@@ -109,7 +109,7 @@ describe('student import upload', () => {
       expect(await answer).to.deep.equal({ status: 413, code: 'body_too_large' });
       chunkedRequest.destroy();
       const { id, status, error } = await only();
-      expect([status, error]).to.deep.equal(['failed', 'chunkedRequesttoo_large']);
+      expect([status, error]).to.deep.equal(['failed', 'upload_too_large']);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
@@ -123,14 +123,11 @@ describe('student import upload', () => {
       expect(await readImport(club, id)).to.include({ status: 'uploading' });
       clock.advance(importRules.uploadMs + 1_000);
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'failed' });
-      expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal([
-        'chunkedRequestinterrupted',
-        [],
-      ]);
+      expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal(['upload_interrupted', []]);
       chunkedRequest.destroy();
     });
 
-    it('fails with 500 and chunkedRequestinterrupted if the store fails', async () => {
+    it('fails with 500 and upload_interrupted if the store fails', async () => {
       const api = await serveApp({
         deps: (usual) => ({
           ...usual,
@@ -151,7 +148,7 @@ describe('student import upload', () => {
       expect(answer.status).to.equal(500);
       await api.close();
       const { id, status, error } = await only();
-      expect([status, error]).to.deep.equal(['failed', 'chunkedRequestinterrupted']);
+      expect([status, error]).to.deep.equal(['failed', 'upload_interrupted']);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });

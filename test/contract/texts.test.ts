@@ -1,6 +1,6 @@
 /**
- * Tests that each long text of a request declares how it is read (`x-text`), so that no text is stored that a renderer would execute
- * (DEC-148).
+ * Tests that each long text of a request declares how it is read (`x-text`). Otherwise a text could be stored that a renderer would
+ * execute (DEC-148).
  */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';

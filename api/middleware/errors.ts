@@ -53,7 +53,7 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** The retry time of a refused caller. Until then, requests that wait for a lock have got the lock or were refused (ENG-17). */
+/** The retry time of a refused caller. Waiting requests have got their lock or were refused before this time (ENG-17). */
 const retryAfterSeconds = 5;
 
 /** Logs an error by kind and source location. The caller gets the request's id, which finds the log line. */

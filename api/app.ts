@@ -1,4 +1,4 @@
-/** The API: every operation of the contract runs the same checks in the same order (DEC-6). */
+/** The API: every operation of the contract runs equal checks in one order (DEC-6). */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
@@ -30,7 +30,7 @@ import { operatorRoutes } from './operator-routes.ts';
 import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
 
-/** @throws Error if the contract and the handlers disagree, so that the process does not start */
+/** @throws Error if the contract and the handlers differ, so that the process does not start */
 export function createApp(deps: ApiDeps): Koa<RequestState> {
   const contract = contractOperations();
   const router = createOperationRouter();
@@ -45,7 +45,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited, with one exception
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, with one exception
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
@@ -73,7 +73,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // An error after the answer has begun, for example because the client disconnected: no status can be sent any more.
+  // An error after the answer has started, for example because the client disconnected. A status can no longer be sent.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
@@ -85,7 +85,7 @@ function handlerOf({ operationId }: ContractOperation): AnyOperation {
   return handler;
 }
 
-/** @throws Error if the contract promises a page that does not exist, or a page exists that the contract does not promise */
+/** @throws Error if the contract and the pages differ: a page is missing, or an operation has a page without `text/html` in the contract */
 function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation): Middleware[] {
   const page = pages[operationId];
   if ((page !== undefined) !== contentTypes.includes('text/html'))
@@ -93,7 +93,7 @@ function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation)
   return page ? [asPage(deps, page)] : [];
 }
 
-/** Pages of other sites show these answers: classrooms show covers, and webmail shows mail pictures. */
+/** Pages of other sites include these answers: classrooms show covers, and webmail shows images of mails. */
 const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
   auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 
@@ -122,6 +122,6 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
     exposeHeaders: 'ETag,Location,Retry-After,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // errors are answered in an inner layer, where these headers are already set
+    keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
   });
 }

@@ -1,4 +1,4 @@
-/** The billing dependencies of the API process, from its configuration. */
+/** Creates the billing dependencies of the API process from its configuration. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EventOutcome } from '../entities/billing/values.ts';
@@ -6,7 +6,7 @@ import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Deps } from './operation.ts';
 
-/** Outcomes that an operator should investigate: the plan of a club may differ from the plan that it pays for. */
+/** Outcomes that an operator should investigate, because the club's plan may differ from the plan that the club pays for. */
 const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
   'unknown_club',
   'unknown_price',

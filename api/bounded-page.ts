@@ -1,11 +1,14 @@
-/** Keeps a page of a list below the size that an answer may have (REC-10). */
+/** Keeps a page of a list below the maximum size of an answer (REC-10). */
 
-/** The size limit of an answer that is not a file, in bytes, with a reserve for the text around the rows. */
+/** The maximum size of an answer that is not a file, in bytes. A reserve remains for the text around the rows. */
 const mostBytes = 990_000;
 /** A control character of one byte becomes six bytes in JSON. */
 const mostBytesAByte = 6;
 
-/** Steps of shortening: the characters of a text, and the items of a list within a row, that remain. The first step that fits is used. */
+/**
+ * Steps of shortening: the remaining characters of a text, and the remaining items of a list inside a row. The first step that fits is
+ * used.
+ */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
   { characters: 5_000, items: 100 },
@@ -15,10 +18,10 @@ const limits: readonly { characters: number; items: number }[] = [
   { characters: 100, items: 2 },
 ];
 
-/** Names of values that are useless when cut, such as addresses and ids. */
+/** Names of values that are useless if they are shortened, such as addresses and ids. */
 const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
 
-/** @returns the rows themselves if they fit; else copies with the longest texts and lists shortened */
+/** @returns the rows themselves if they fit, or else copies whose longest texts and lists are shortened */
 export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shortened: boolean } {
   if (sizeOf(rows) * mostBytesAByte <= mostBytes || bytesOf(rows) <= mostBytes) return { rows, shortened: false };
   let fitting = rows;
@@ -31,7 +34,7 @@ export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shor
 
 const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-/** @returns the approximate number of bytes of a value; cheaper than its JSON */
+/** @returns the approximate number of bytes of a value, which is cheaper than its JSON */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item) + 1, 0);
@@ -50,5 +53,5 @@ function shortened(name: string, value: unknown, limit: (typeof limits)[number])
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
 }
 
-/** Does not cut a surrogate pair in half. */
+/** Never splits a surrogate pair. */
 const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

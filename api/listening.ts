@@ -1,12 +1,12 @@
-/** How servers of this process begin to listen, and how they end. */
+/** Starts and stops the HTTP servers of this process. */
 import type { Server } from 'node:http';
 
-/** The time that requests in flight may take to end. The longest is the name lookup of a registration. */
+/** The time that requests in flight may take until they are aborted. The longest request looks up a name for a registration. */
 const drainMs = 15_000;
-/** The interval at which idle connections are closed meanwhile. */
+/** The interval at which idle connections are closed during a stop. */
 const idleCheckMs = 50;
 
-/** @param port 0 for a free port @returns the port */
+/** @param port 0 for any free port @returns the port */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -19,7 +19,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   return typeof address === 'object' && address ? address.port : port;
 }
 
-/** Refuses new connections, and ends when the requests in flight have ended or their time is over. */
+/** Refuses new connections, and returns when the requests in flight have ended or their time is over. */
 export async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -1,4 +1,4 @@
-/** The dependencies for notices of mail providers in the API process, from its configuration. */
+/** Creates the dependencies for notices of mail providers from the configuration of the API process. */
 import type { Config } from '../config.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import { createSnsGuard } from '../domain/mail/notices/sns.ts';

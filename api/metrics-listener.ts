@@ -1,4 +1,4 @@
-/** The listener of `/metrics` in an API process. Its port is not public, so that no proxy can expose it. */
+/** The listener of `/metrics` in an API process. Its port is not public, so that no proxy can expose the metrics. */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
@@ -6,11 +6,11 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Also cuts current scrapes, because their process ends. */
+  /** Also aborts running scrapes, because their process ends. */
   stop(): Promise<void>;
 }
 
-/** @param config with port 0 it takes a free port @throws Error EADDRINUSE */
+/** @param config port 0 uses any free port @throws Error EADDRINUSE */
 export async function openMetricsListener({
   host,
   metricsPort,

@@ -1,6 +1,6 @@
 /**
- * The event streams that this process has open. They are bounded for each caller, each club and in total, and end with their session
- * (DEC-11, DEC-58, DEC-121).
+ * The open event streams of this process. They are bounded for each caller, each club and in total, and end with their session (DEC-11,
+ * DEC-58, DEC-121).
  */
 import { findLivingSessions } from '../domain/identity/sessions.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
@@ -11,9 +11,9 @@ import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** The interval at which sessions of open streams are checked. A stream ends at the second check that does not find its session. */
-const lookEveryMs = 1_000;
-/** `Retry-After` for a caller at the limit of open streams: about as long as an answer takes. */
+/** The interval at which sessions of open streams are checked. A stream ends at the second check that finds no session. */
+const checkIntervalMs = 1_000;
+/** `Retry-After` for a caller at the limit of open streams: about the duration of an answer. */
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
@@ -24,20 +24,20 @@ export interface StreamBounds {
 }
 
 /** The permit of one stream. */
-export interface StreamPlace {
+export interface StreamPermit {
   /** Aborts when the session of its caller has ended. */
   sessionEnded: AbortSignal;
-  /** Returns the permit. Safe to repeat. */
+  /** Returns the permit. Repeated calls have no effect. */
   release(): void;
 }
 
 export interface OpenStreams {
   /**
-   * @param clubId the club in the request's path, in which the caller acts
+   * @param clubId the club in the request's path, of which the caller is a member or student
    * @throws DomainError rate_limited if the caller, the club or the process is at its limit
    */
-  take(caller: Caller, clubId: Id): StreamPlace;
-  /** Ends the timer. */
+  take(caller: Caller, clubId: Id): StreamPermit;
+  /** Stops the timer. */
   stop(): void;
 }
 
@@ -45,17 +45,17 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Called when a check fails: sessions count as valid until the next check. */
+  /** Is called when a check fails. Sessions count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
-interface Place {
+interface OpenStream {
   owner: Id;
   clubId: Id;
   tokenHash: Buffer;
-  ending: AbortController;
-  /** Whether the last check found that its session has ended. */
-  isOver: boolean;
+  sessionEnded: AbortController;
+  /** Whether the last check did not find the session. */
+  isSessionMissing: boolean;
 }
 
 const refusals = {
@@ -65,13 +65,13 @@ const refusals = {
 } as const;
 
 export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
-  const places = new Set<Place>();
-  let isLooking = false;
+  const streams = new Set<OpenStream>();
+  let isChecking = false;
 
   function refuseBeyondBounds(owner: Id, clubId: Id): void {
-    const count = (of: (place: Place) => boolean) => [...places].filter(of).length;
-    const own = count((place) => place.owner === owner);
-    const usage = { all: places.size, club: count((place) => place.clubId === clubId) };
+    const count = (of: (stream: OpenStream) => boolean) => [...streams].filter(of).length;
+    const own = count((stream) => stream.owner === owner);
+    const usage = { all: streams.size, club: count((stream) => stream.clubId === clubId) };
     const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, usage);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
@@ -79,44 +79,51 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   }
 
   /** One statement for all sessions. */
-  async function look(): Promise<void> {
-    if (isLooking || places.size === 0) return;
-    isLooking = true;
+  async function checkSessions(): Promise<void> {
+    if (isChecking || streams.size === 0) return;
+    isChecking = true;
     try {
-      const looked = [...places];
+      const checked = [...streams];
       const living = await findLivingSessions(
         db,
-        looked.map(({ tokenHash }) => tokenHash),
+        checked.map(({ tokenHash }) => tokenHash),
         clock(),
       );
-      for (const [index, place] of looked.entries()) {
+      for (const [index, stream] of checked.entries()) {
         if (living[index]) continue;
-        // Not at the first check: the operation that ended the session, such as a removal, may still send the end of the answer.
-        if (place.isOver) place.ending.abort();
-        place.isOver = true;
+        // The first check does not end the stream: the operation that ended the session, such as a removal, may still send the end of the
+        // answer.
+        if (stream.isSessionMissing) stream.sessionEnded.abort();
+        stream.isSessionMissing = true;
       }
     } catch (error) {
       onFailure(error);
     } finally {
-      isLooking = false;
+      isChecking = false;
     }
   }
 
-  const looking = setInterval(() => void look(), lookEveryMs);
-  looking.unref();
+  const timer = setInterval(() => void checkSessions(), checkIntervalMs);
+  timer.unref();
   return {
     take(caller, clubId) {
       const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
       refuseBeyondBounds(owner, clubId);
-      const place = { owner, clubId, tokenHash: sha256(caller.token), ending: new AbortController(), isOver: false };
-      places.add(place);
+      const stream = {
+        owner,
+        clubId,
+        tokenHash: sha256(caller.token),
+        sessionEnded: new AbortController(),
+        isSessionMissing: false,
+      };
+      streams.add(stream);
       return {
-        sessionEnded: place.ending.signal,
+        sessionEnded: stream.sessionEnded.signal,
         release() {
-          places.delete(place);
+          streams.delete(stream);
         },
       };
     },
-    stop: () => clearInterval(looking),
+    stop: () => clearInterval(timer),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the operation of a request. A single router would try the pattern of each operation in order, so there is one router for each
- * beginning of a path.
+ * Finds the operation of a request. A single router would try the patterns of all operations in order, so each group of paths has its own
+ * router.
  */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type Koa from 'koa';
@@ -28,7 +28,7 @@ export function createOperationRouter(): OperationRouter {
   };
 }
 
-/** @returns the group of a path, equal for a path and its pattern: the segments that are a parameter in no pattern */
+/** @returns the group of a path: its segments that are a parameter in no pattern. A path and its pattern have equal groups. */
 function groupOf(path: string): string {
   const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;

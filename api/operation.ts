@@ -1,4 +1,4 @@
-/** The type of a handler. The contract defines its types, its request has passed every check, and it returns only the body. */
+/** The type of a handler. The contract defines its types. A handler gets a checked request, and returns only the body. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { PublishingDeps } from '../domain/automations/publishing.ts';
@@ -25,20 +25,20 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
-  /** The uses of library files, by the contexts. */
+  /** The uses of library files, for each context. */
   mediaUses: AllMediaUseRules;
-  /** Where callers reach the listener of resumable uploads. */
+  /** The public address of the listener of resumable uploads. */
   filesUrl: string;
-  /** Milliseconds for which a call watches the file that it has completed. */
+  /** Milliseconds for which a completion waits for the processing of its file. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
-  /** Whether this deployment can create subtitles of speech. */
+  /** Whether this deployment can create subtitles from speech. */
   makesSubtitles: boolean;
   /** The factor by which waits of automations are shortened. */
   waitSpeed: number;
   /** Publishes the images of e-mails. */
   images: PublishingDeps['images'];
-  /** The answers of agents, while they are written. */
+  /** The answers of agents while they are generated. */
   answers: AnswerFeed;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
@@ -47,12 +47,12 @@ export interface Deps extends AddressedDeps {
   /** Receives notices of sales platforms. */
   receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
-    /** Undefined if the operator has configured none. */
+    /** Undefined unless the operator has configured billing. */
     processor: PaymentProcessor | undefined;
   };
 }
 
-/** The owner of the session; in a club's path also their role there. */
+/** The owner of the session, and in a club's path also the owner's role in the club. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
@@ -62,7 +62,7 @@ export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void
 
 /** The body of a request whose sender is already known. */
 export interface ReceivedBody<Body = unknown> {
-  /** The bytes as received: the signature covers them, and a notice stores them. Empty if none was sent. */
+  /** The received bytes, which the signature covers and a notice stores. Empty without a body. */
   raw: Buffer;
   /** @throws DomainError malformed_request, invalid_request */
   parse: () => Body;
@@ -72,7 +72,7 @@ export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
   query: QueryOf<Op>;
   body: BodyOf<Op>;
-  /** Reads the body, for operations whose contract says `x-late-body`; their `body` is undefined. */
+  /** Reads the body, for operations with `x-late-body` in the contract. Their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
   /** The body as a stream, within the contract's limit. @throws Error if the contract expects JSON or no body */
   bodyStream: AsyncIterable<Buffer>;
@@ -80,34 +80,34 @@ export interface OperationRequest<Op extends OperationId> {
   method: string;
   /** The client's network: the /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
-  /** @returns a header of the request, empty if it is absent */
+  /** @returns a header of the request, or an empty text */
   header: (name: string) => string;
   answerWith: AnswerWith;
   /** Postgres, for operations that read. */
   db: Queries;
-  /** For operations that change something. */
+  /** The dependencies of operations that change data. */
   deps: Deps;
   /** The time when the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges the club for the change that a student's call on its path makes (DEC-53); does nothing for any other call. @throws
+   * Charges the club for the change of a student's call on its path (DEC-53). Does nothing for any other call. @throws
    * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** For limits on guessing, which count the outcome of a call ({@link file://./rate-limits/tries.ts}). */
+  /** For limits on guesses, which count the outcome of a call ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
   /** The client's address, for the same limits. */
   ip: string;
-  /** Only for operations that need a session. @throws Error if the contract needs none */
+  /** The caller, for operations that need a session. @throws Error if the contract requires no session */
   caller: Caller;
-  /** Only for operations that only students call. */
+  /** The student, for operations that only students call. */
   student: StudentIdentity;
-  /** Only for operations that only administrators call; in a club's path they are its member. */
+  /** The administrator, for operations that only administrators call. In a club's path the administrator is a member of the club. */
   administrator: { id: Id; role: Role };
 }
 
-/** Returns the body of the contract's success response; the contract defines the status. */
+/** Returns the body of the contract's success response. The contract defines the status. */
 export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
-/** A handler for each operation. A missing or extra handler stops the start. */
+/** A handler for each operation. A missing or extra handler stops the start of the process. */
 export type Operations = { [Op in OperationId]?: Operation<Op> };

@@ -1,12 +1,13 @@
 /**
- * Routes for operators, outside the contract: whether the process is alive, and whether it may get requests. Metrics have their own port
- * (metrics-listener.ts).
+ * Routes for operators, outside the contract: whether the process is alive, and whether it may receive requests. Metrics have their own
+ * port (metrics-listener.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../platform/infra/postgres/sql.ts';
 import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
-/** @returns `/healthz` (the process runs) and `/readyz` (it can serve: 503 while it stops or Postgres is unreachable) */
+/** @returns the routes `/healthz` (the process runs) and `/readyz` (the process can serve; 503 while it stops or Postgres is
+ * unreachable) */
 export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {

@@ -1,4 +1,4 @@
-/** Refuses input before there is a valid request. The answer still has the envelope and the headers of every answer. */
+/** Refuses input that is no valid request. The answer still has the envelope and the headers of every answer. */
 import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
@@ -11,9 +11,9 @@ interface Refusal {
 }
 
 /**
- * Serves requests, and refuses unreadable and ambiguous ones. It closes their connection, because the beginning of the next request is
+ * Serves requests, and refuses unreadable and ambiguous requests. It closes their connection, because the start of the next request is
  * unknown.
- * @param headers of every answer
+ * @param headers the headers of every answer
  */
 export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {
   const refusal = (code: ErrorCode, message: string): Refusal => {
@@ -26,7 +26,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
   const responses = new WeakMap<Socket, ServerResponse>();
   const closing = new WeakSet<Socket>();
   const listener: RequestListener = (request, response) => {
-    if (closing.has(request.socket)) return undefined; // the request came behind a refused one
+    if (closing.has(request.socket)) return undefined; // the request arrived after a refused request of its connection
     responses.set(request.socket, response);
     const fault = headFault(request);
     if (fault === undefined) return serve(request, response);
@@ -36,7 +36,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
     return void response.writeHead(status, fields).end(body);
   };
   server.on('request', listener);
-  server.on('checkExpectation', listener); // an unknown `Expect` is no reason to refuse, as Node would
+  server.on('checkExpectation', listener); // Node would refuse an unknown `Expect`, but the service ignores it
   const refuse = (socket: Socket, code: ErrorCode, message: string) => {
     const response = responses.get(socket);
     const isWithin = response?.headersSent === true && !response.writableFinished;

@@ -1,4 +1,4 @@
-/** Finds requests that two programs on the way may understand differently. They are refused before anything reads them (DEC-152). */
+/** Finds requests that a proxy and this server may understand differently. They are refused before any code reads them (DEC-152). */
 
 export interface RequestHead {
   readonly httpVersion: string;
@@ -8,13 +8,13 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[];
 }
 
-/** Headers that a request may have only once. Node uses the first of several, and a proxy may have used the last. */
+/** Headers that a request may have only once. Node uses the first of several headers, and a proxy may have used the last. */
 const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'content-type']);
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
 const authority = /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** @returns the fault of the request, for its sender; undefined if there is none */
+/** @returns the fault of the request as a message to the sender, or undefined */
 export function headFault({ httpVersion, url = '', rawHeaders }: RequestHead): string | undefined {
   const counts = new Map<string, number>();
   let host: string | undefined;
@@ -32,5 +32,5 @@ export function headFault({ httpVersion, url = '', rawHeaders }: RequestHead): s
   const [, named] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? [];
   return named?.toLowerCase() === host.toLowerCase()
     ? undefined
-    : 'The target of the request is no path, and no address of the host that the header field host names.';
+    : 'The target of the request is neither a path nor an address of the host in the header field host.';
 }

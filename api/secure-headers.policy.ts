@@ -1,6 +1,6 @@
-/** Headers that every answer has, whether an operation, a page, a stream, or the HTTP parser writes it. */
+/** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
-/** For answers that are not pages: a browser that opens one loads, runs, sends and frames nothing. Pages have their own policies. */
+/** For answers that are not pages: a browser that opens them loads, runs, sends and frames nothing. Pages have their own policies. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -8,14 +8,14 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year. Without subdomains, because subdomains of the operator's domain may not belong to this service. */
+/** A year. It excludes subdomains, because subdomains of the operator's domain may not belong to this service. */
 const strictTransportSecurity = 'max-age=31536000';
 
-/** Lets other sites show an answer in their pages: pictures of mails, and redirects to public files. */
+/** Lets other sites include an answer in their pages: images of mails, and redirects to public files. */
 export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as const;
 
 /**
- * @param publicUrl the public address of the listener; if it is `https`, browsers must stay with `https`
+ * @param publicUrl the public address of the listener. If it is `https`, browsers must use only `https`.
  * @returns the headers of each of its answers
  */
 export function secureHeadersOf(publicUrl: string): Readonly<Record<string, string>> {

@@ -38,9 +38,9 @@ import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
-/** The interval at which a silent stream sends a comment: proxies close a silent connection after 30 s or more (DEC-22). */
+/** The interval at which a silent stream sends a comment, because proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
-/** The time limit for a request to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
+/** The time limit for a request to arrive: 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
 
 export interface ApiOptions {
@@ -63,7 +63,7 @@ export interface RunningApi {
   stop: () => Promise<void>;
 }
 
-/** Starts the API. @param config with port 0 it takes a free port */
+/** Starts the API. @param config port 0 uses any free port */
 export async function startApi(config: Config, options: ApiOptions = {}): Promise<RunningApi> {
   const {
     clock = () => new Date(),
@@ -156,8 +156,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     requestTimeout: longestBodyMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's own refusal would have no envelope
-    noDelay: true, // a small packet of an answer is sent without delay
+    requireHostHeader: false, // Node's default refusal would have no envelope
+    noDelay: true, // small packets of an answer are sent without delay
   });
   serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));
   const port = await listen(server, config.api.port, config.api.host);

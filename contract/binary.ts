@@ -1,13 +1,13 @@
-/** What an operation answers with whose response is no JSON: bytes and what they are. */
+/** A response body that is not JSON: bytes with a media type. */
 export class Binary {
   readonly type: string;
   readonly bytes: Buffer;
   readonly fileName: string;
 
   /**
-   * @param type media type, as the contract's response has it
-   * @param bytes the response's body
-   * @param fileName what it is called where somebody keeps it; ASCII
+   * @param type the media type, which the contract's response declares
+   * @param bytes the bytes of the body
+   * @param fileName the name under which a client saves the file, in ASCII
    */
   constructor(type: string, bytes: Buffer, fileName: string) {
     this.type = type;

@@ -1,4 +1,4 @@
-/** Completes the bundled contract with what follows from its own tables and rules, so that whoever reads it needs neither. */
+/** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import {
   dereference,
@@ -17,12 +17,12 @@ import {
 type CodeTable = { readonly [code: string]: ErrorCodeEntry };
 
 /**
- * @param document as bundled; not changed
- * @returns the document in which
- *   - `ErrorCode` enumerates the codes of its table;
- *   - each operation has all its parameters (readers of path items are known to lose references there);
- *   - `x-error-codes` of each operation is whole: its own codes and those that follow by rule;
- *   - its description names its roles and its own codes, and its error responses have an example for each of its codes
+ * @param document the bundled document, which is not changed
+ * @returns the document with four additions:
+ *   - `ErrorCode` enumerates the codes of its table.
+ *   - Each operation has all its parameters, because some readers ignore references in path items.
+ *   - `x-error-codes` of each operation contains its own codes and the codes that follow by rule.
+ *   - The description of each operation names its roles and its own codes, and its error responses have an example for each code.
  */
 export function completeDocument(document: ContractDocument): ContractDocument {
   const complete = structuredClone(document);
@@ -41,7 +41,7 @@ export function completeDocument(document: ContractDocument): ContractDocument {
   return complete;
 }
 
-/** Shared responses that every operation has replaced by its own examples. */
+/** Removes shared responses that every operation has replaced by its own examples. */
 function dropUnusedResponses({ paths, components }: ContractDocument): void {
   const used = JSON.stringify(paths);
   for (const name of Object.keys(components.responses)) {
@@ -72,7 +72,7 @@ function completeOperation(
   );
 }
 
-/** The shared response of a status, with an example for each code that this operation gives. */
+/** The shared response of a status, with an example for each code of this operation. */
 function exemplify(
   document: ContractDocument,
   shared: ResponseObject | Reference,
@@ -93,11 +93,11 @@ function describe(operation: OperationObject, own: readonly string[], codes: Cod
   return paragraphs.join('\n\n');
 }
 
-/** @throws Error where a code stands in an operation and not in the table */
+/** @throws Error if an operation has a code that is not in the table */
 function tableOf(names: readonly string[], codes: CodeTable): string {
   const rows = names.map((name) => {
     const entry = codes[name];
-    if (!entry) throw new Error(`The error code ${name} does not stand in contract/schemas/error.yaml.`);
+    if (!entry) throw new Error(`The error code ${name} is not in contract/schemas/error.yaml.`);
     return `| \`${name}\` | ${entry.status} | ${entry.meaning} |`;
   });
   return ['| code | status | meaning |', '|---|---|---|', ...rows].join('\n');

@@ -1,4 +1,4 @@
-/** The contract as the rest of the service sees it: its text, its operations, its checks, its types. */
+/** The contract for the rest of the service: its text, operations, checks and types. */
 export { Binary } from './binary.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { Redirect } from './redirect.ts';

@@ -1,16 +1,16 @@
-/** The answer of an operation that responds with a stream of events (AGT-13). */
+/** The response body of an operation with a stream of events (AGT-13). */
 export interface StreamEvent {
-  /** What its `event` line says. */
+  /** The value of its `event` line. */
   event: string;
-  /** What its `data` line says, as JSON. */
+  /** The JSON value of its `data` line. */
   data: unknown;
 }
 
-/** Events that come one after another, each when the one before it was taken. */
+/** A sequence of events. The next event is created only after the reader has taken the previous event. */
 export class EventStream<Event extends StreamEvent = StreamEvent> {
   readonly open: (closed: AbortSignal) => AsyncIterable<Event>;
 
-  /** @param open begins the stream; the signal says that nobody takes events any more, and the events then end */
+  /** @param open starts the stream. When the signal aborts, the reader has gone and the events end. */
   constructor(open: (closed: AbortSignal) => AsyncIterable<Event>) {
     this.open = open;
   }

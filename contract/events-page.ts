@@ -1,7 +1,7 @@
-/** The page about every event that the service posts, written from the contract: docs/reference/events.md. */
+/** Generates docs/reference/events.md from the contract: a page about every event that the service posts. */
 import { dereference, isReference, type ContractDocument, type Reference, type SchemaObject } from './openapi.ts';
 
-/** A schema as the events of the contract use it. */
+/** A schema, limited to the keywords that the events of the contract use. */
 interface EventSchema extends SchemaObject {
   readonly description?: string;
   readonly required?: readonly string[];
@@ -21,11 +21,10 @@ const envelope = 'WebhookEnvelope';
 
 /**
  * @param document the bundled contract
- * @param marker says that the page is generated, and from what
- * @returns Markdown: the envelope, every type in the order of the catalogue with its meaning, its `data` and an example body, and
- *   the records that stand in `data`
- * @throws Error where the catalogue and the events differ, or where an event has no example or a field no description: a
- *   reader would be left with a gap
+ * @param marker the line that says that the page is generated, and from which source
+ * @returns Markdown: the envelope, every type in the order of the catalogue with its meaning, its `data` and an example body, and the
+ * records inside `data`
+ * @throws Error if the catalogue and the events differ, if an event has no example, or if a field has no description
  */
 export function eventsPage(document: ContractDocument, marker: string): string {
   const schemas: Schemas = document.components.schemas;
@@ -80,7 +79,7 @@ function catalogueOf(document: ContractDocument): readonly string[] {
   const types = valuesOf(schema(schemas, catalogue)) ?? [];
   const posted = Object.keys(document.webhooks);
   const odd = [...types.filter((type) => !posted.includes(type)), ...posted.filter((type) => !types.includes(type))];
-  if (odd.length > 0) throw new Error(`In the catalogue or among the events, but not in both: ${odd.join(', ')}.`);
+  if (odd.length > 0) throw new Error(`Only in the catalogue or only in the events: ${odd.join(', ')}.`);
   return types;
 }
 
@@ -92,12 +91,12 @@ function readEvent(document: ContractDocument, type: string): EventReading {
   const body = dereference<EventSchema>(media.schema, schemas);
   const data = body.properties?.['data'];
   const example = body.examples?.[0];
-  if (!data || isReference(data)) throw new Error(`The event ${type} does not say what its data is.`);
+  if (!data || isReference(data)) throw new Error(`The event ${type} does not declare its data.`);
   if (example === undefined) throw new Error(`The event ${type} has no example.`);
   return { type, meaning: post.description.trim(), data, example };
 }
 
-/** The records that the events hold, each once, in the order in which they are met. */
+/** The records that the events contain, once each, in the order of their first use. */
 function recordsOf(schemas: Schemas, events: readonly EventReading[]): readonly string[] {
   const met = new Set<string>();
   const visit = (holder: EventSchema): void => {
@@ -115,33 +114,33 @@ function recordsOf(schemas: Schemas, events: readonly EventReading[]): readonly 
   return [...met];
 }
 
-/** One row a field; the fields of an object that is no record of its own follow it, by their path. */
+/** One row for each field. The fields of an unnamed object follow their field, each with its path. */
 function fieldsTable(schemas: Schemas, holder: EventSchema): string {
   return table(['field', 'type', 'required', 'description'], rowsOf(schemas, holder, ''));
 }
 
 function rowsOf(schemas: Schemas, holder: EventSchema, path: string): string[][] {
   return Object.entries(holder.properties ?? {}).flatMap(([name, field]) => {
-    const meant = dereference<EventSchema>(field, schemas);
+    const fieldSchema = dereference<EventSchema>(field, schemas);
     const own = [
       `\`${path}${name}\``,
-      typeOf(field, meant),
+      typeOf(field, fieldSchema),
       holder.required?.includes(name) ? 'yes' : 'no',
-      descriptionOf(`${path}${name}`, meant),
+      descriptionOf(`${path}${name}`, fieldSchema),
     ];
-    return [own, ...(isReference(field) ? [] : rowsOf(schemas, meant, `${path}${name}.`))];
+    return [own, ...(isReference(field) ? [] : rowsOf(schemas, fieldSchema, `${path}${name}.`))];
   });
 }
 
-function typeOf(field: EventSchema | Reference, meant: EventSchema): string {
+function typeOf(field: EventSchema | Reference, fieldSchema: EventSchema): string {
   const record = recordNameOf(field);
   if (record !== undefined) return `[${titleOf(record)}](#${anchorOf(titleOf(record))})`;
   if (isReference(field) && nameOf(field) === catalogue) return '[event type](#types)';
-  const values = valuesOf(meant);
+  const values = valuesOf(fieldSchema);
   if (values) return values.map((value) => `\`${value}\``).join(', ');
-  const bounds = meant.minimum === undefined ? '' : `, at least ${meant.minimum}`;
-  const pattern = meant.pattern === undefined ? '' : `, \`${meant.pattern}\``;
-  return `${meant.format ?? meant.type}${bounds}${pattern}`;
+  const bounds = fieldSchema.minimum === undefined ? '' : `, at least ${fieldSchema.minimum}`;
+  const pattern = fieldSchema.pattern === undefined ? '' : `, \`${fieldSchema.pattern}\``;
+  return `${fieldSchema.format ?? fieldSchema.type}${bounds}${pattern}`;
 }
 
 function recordNameOf(field: EventSchema | Reference): string | undefined {
@@ -150,8 +149,8 @@ function recordNameOf(field: EventSchema | Reference): string | undefined {
 }
 
 /** The known values of an enumeration, which may grow. */
-function valuesOf(meant: EventSchema): readonly string[] | undefined {
-  return meant.enum ?? meant['x-extensible-enum'];
+function valuesOf(fieldSchema: EventSchema): readonly string[] | undefined {
+  return fieldSchema.enum ?? fieldSchema['x-extensible-enum'];
 }
 
 function nameOf({ $ref }: Reference): string {
@@ -173,7 +172,7 @@ function schema(schemas: Schemas, name: string): EventSchema {
   return found;
 }
 
-/** As the places that render Markdown name a heading: in lower case, without dots. */
+/** The anchor of a heading as Markdown renderers create it: lower case, without dots. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replaceAll('.', '');
 }

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that this contract uses, as types. */
+/** Types for the parts of an OpenAPI document that this contract uses. */
 import type { OperationId } from './operations.ts';
 
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -44,11 +44,11 @@ export interface OperationObject {
   responses: { readonly [status: string]: ResponseObject | Reference };
   readonly 'x-roles'?: readonly string[];
   'x-error-codes'?: readonly string[];
-  /** The body is kept as it came, whatever is in its texts. */
+  /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */
   readonly 'x-any-query'?: boolean;
-  /** The body is read after the sender is known by the path or by a signature. */
+  /** The body is read only after the path or a signature has identified the sender. */
   readonly 'x-late-body'?: boolean;
 }
 
@@ -56,7 +56,7 @@ export type PathItem = { readonly [method in Method]?: OperationObject } & {
   parameters?: readonly (ParameterObject | Reference)[];
 };
 
-/** What the table of error codes says of one code. */
+/** An entry of the table of error codes. */
 export interface ErrorCodeEntry {
   readonly status: number;
   readonly meaning: string;
@@ -83,7 +83,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }
 
-/** Follows a reference into the named table of the document; what is no reference is already what was meant. */
+/** Resolves a reference into the named table of the document. Returns any other value unchanged. */
 export function dereference<T extends object>(entry: T | Reference, table: { readonly [name: string]: T }): T {
   if (!isReference(entry)) return entry;
   const target = table[entry.$ref.slice(entry.$ref.lastIndexOf('/') + 1)];

@@ -1,4 +1,4 @@
-/** The operations of the contract as data: what the router, the session middleware and the authorization test read. */
+/** The operations of the contract as data, which the router, the session middleware and the authorization test read. */
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
@@ -7,61 +7,61 @@ import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, Sc
 
 const jsonType = 'application/json';
 
-/** Every `operationId` of the contract; the events that the service sends are not operations. */
+/** Every `operationId` of the contract. The events that the service sends are not operations. */
 export type OperationId = Exclude<keyof operations, keyof webhooks>;
 
 export interface ContractParameter {
   readonly name: string;
-  /** What stands in headers is judged by the operation itself. */
+  /** The operation itself checks its headers. */
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: SchemaObject;
-  /** JSON pointer of its schema in the document. */
+  /** The JSON pointer of its schema in the document. */
   readonly schemaPointer: string;
 }
 
-/** What the contract says of a body that is a file. */
+/** The declaration of a body that is a file. */
 export interface FileBody {
-  /** Such as `text/csv`. */
+  /** Its media type, such as `text/csv`. */
   readonly type: string;
-  /** The largest, in bytes: `x-max-bytes`. */
+  /** The maximum size in bytes: `x-max-bytes`. */
   readonly maxBytes: number;
 }
 
 export interface ContractOperation {
   readonly operationId: OperationId;
   readonly method: Method;
-  /** As in the contract: `/v1/clubs/{clubId}/students`. */
+  /** The path in the form of the contract: `/v1/clubs/{clubId}/students`. */
   readonly path: string;
-  /** As in the router: `/v1/clubs/:clubId/students`. */
+  /** The path in the form of the router: `/v1/clubs/:clubId/students`. */
   readonly koaPath: string;
-  /** Names in the order of the path. */
+  /** Names of the path parameters, in the order of the path. */
   readonly pathParameters: readonly string[];
   readonly parameters: readonly ContractParameter[];
-  /** The kinds of session that may call; empty: none is needed. */
+  /** The kinds of session that may call. Empty if no session is needed. */
   readonly auth: readonly CallerKind[];
-  /** Roles that may call; absent: every member of the club, or the operation has nothing to do with roles. */
+  /** Roles that may call. Absent if every member of the club may call, or if roles have no meaning. */
   readonly roles?: readonly string[];
   readonly hasBody: boolean;
-  /** A request without the body that the operation takes is malformed. */
+  /** Whether a request without a body is malformed. */
   readonly requiresBody: boolean;
-  /** The body is no JSON but a file, taken as it arrives. */
+  /** The body is a file instead of JSON, and is read as it arrives. */
   readonly fileBody?: FileBody;
-  /** The largest JSON body, in bytes, where it is smaller than the service's own limit: `x-max-bytes`. */
+  /** The maximum size of a JSON body in bytes, if it is smaller than the service's default: `x-max-bytes`. */
   readonly maxJsonBytes?: number;
-  /** The handler reads the body itself, once it knows the sender: `x-late-body`. */
+  /** The handler reads the body itself after it has identified the sender: `x-late-body`. */
   readonly readsBodyLate: boolean;
-  /** Texts of the body may hold what cannot be stored as text: `x-any-text`. */
+  /** Texts of the body may contain characters that cannot be stored as text: `x-any-text`. */
   readonly takesAnyText: boolean;
   /** Query parameters that the contract does not name are ignored: `x-any-query`. */
   readonly takesAnyQuery: boolean;
   readonly successStatus: number;
-  /** Media types of the successful response; none where there is nothing to return. */
+  /** Media types of the successful response. Empty if the response has no body. */
   readonly contentTypes: readonly string[];
-  /** Its own codes, and those that follow by rule. */
+  /** The operation's own codes, and the codes that follow by rule. */
   readonly errorCodes: readonly ErrorCode[];
   readonly responses: { readonly [status: string]: ResponseObject | Reference };
-  /** JSON pointer of the operation in the document. */
+  /** The JSON pointer of the operation in the document. */
   readonly pointer: string;
 }
 
@@ -106,7 +106,7 @@ function responseOf({ responses }: openapi.OperationObject, status: string): Res
   return response ? openapi.dereference(response, contractDocument.components.responses) : { description: '' };
 }
 
-/** @throws Error where a body is neither JSON nor a file with a largest size */
+/** @throws Error if a body is neither JSON nor a file with a maximum size */
 function describeBody({ operationId, requestBody }: openapi.OperationObject): {
   fileBody?: FileBody;
   maxJsonBytes?: number;
@@ -115,11 +115,11 @@ function describeBody({ operationId, requestBody }: openapi.OperationObject): {
   const maxBytes = openapi.isObject(media) ? media['x-max-bytes'] : undefined;
   if (type === undefined) return {};
   if (type === jsonType) return typeof maxBytes === 'number' ? { maxJsonBytes: maxBytes } : {};
-  if (typeof maxBytes !== 'number') throw new Error(`The body of ${operationId} needs x-max-bytes beside its schema.`);
+  if (typeof maxBytes !== 'number') throw new Error(`The body of ${operationId} needs x-max-bytes next to its schema.`);
   return { fileBody: { type, maxBytes } };
 }
 
-/** The parameters of an operation; those that are shared are followed to where they stand. */
+/** Returns the parameters of an operation. References to shared parameters are resolved. */
 function describeParameters(list: readonly (ParameterObject | Reference)[] = [], pointer: string): ContractParameter[] {
   return list.map((entry, index) => {
     const {

@@ -1,14 +1,14 @@
-/** What is wrong with a request, in words that name the field and never repeat its value. */
+/** Messages about a bad request, which name the field and never repeat its value. */
 import type { ErrorObject } from 'ajv';
 import { printableName } from './text.ts';
 
 /**
- * `malformed` is answered with 400 (wrong JSON type, missing or unknown property, a number that is none), `invalid` with 422
- * (format, enumeration, bounds, pattern).
+ * `malformed` gets 400 (wrong JSON type, missing or unknown property, unreadable number), `invalid` gets 422 (format, enumeration, bounds,
+ * pattern).
  */
 export interface Problem {
   readonly kind: 'malformed' | 'invalid';
-  /** One sentence's end that begins with the field's path: `event_types/0 must be one of …`. */
+  /** A sentence without its end point that begins with the field's path: `event_types/0 must be one of …`. */
   readonly message: string;
 }
 
@@ -27,7 +27,7 @@ const formatNames: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date-time',
 };
 
-/** Patterns that mean something to people. */
+/** Messages for patterns with a meaning for people. */
 const patternNames: Readonly<Record<string, string>> = {
   '\\S': 'must not be blank',
   '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$':
@@ -43,7 +43,7 @@ function count(limit: unknown, noun: string, plural = `${noun}s`): string {
   return `${String(limit)} ${limit === 1 ? noun : plural}`;
 }
 
-/** What each rule of a schema says when it is broken. */
+/** The message for each violated keyword of a schema. */
 const wordings: Readonly<Record<string, Wording>> = {
   required: () => 'is missing',
   additionalProperties: () => 'is not known here',
@@ -66,9 +66,9 @@ const wordings: Readonly<Record<string, Wording>> = {
 };
 
 /**
- * @param error the first that ajv found
- * @param kind which of the two checks found it
- * @param root what the path begins with: the name of a parameter, or nothing for a body
+ * @param error the first error that ajv found
+ * @param kind which of the two checks found the error
+ * @param root the beginning of the path: the name of a parameter, or an empty text for a body
  */
 export function problemOf(error: ErrorObject, kind: Problem['kind'], root = ''): Problem {
   const parameters: Readonly<Record<string, unknown>> = error.params;

@@ -1,6 +1,6 @@
 /**
- * The published forms of the schemas (VER-4). Their sources are closed: objects list all their fields, enumerations all their
- * values. Requests stay so. Responses and events are published open, so that a client of today accepts an answer of tomorrow.
+ * The published forms of the schemas (VER-4). Their sources are closed: objects list all their fields, and enumerations list all their
+ * values. Requests stay closed. Responses and events are published open, so that today's clients accept the answers of later versions.
  */
 import {
   dereference,
@@ -15,15 +15,15 @@ import {
 } from './openapi.ts';
 
 const prefix = '#/components/schemas/';
-/** What an enumeration that may grow says about itself. */
+/** The sentence in the description of an enumeration that may grow. */
 const growing = 'A later version may add values: accept those that you do not know.';
 
 /**
- * @param document with closed schemas; changed in place
+ * @param document the document with closed schemas, which is changed in place:
  *   - A schema of responses or events allows fields that it does not name.
  *   - Its enumerations with `x-extensible` become strings that list the known values in `x-extensible-enum`.
  *   - A choice with `x-extensible` becomes one object with the fields of all its branches.
- *   - A schema that requests use too has a second, closed form for them: `Role` and `RoleInput`.
+ *   - A schema that requests also use gets a second, closed form for them: `Role` and `RoleInput`.
  */
 export function publishSchemas(document: ContractDocument): void {
   const { paths, webhooks, components } = document;
@@ -63,7 +63,7 @@ function operationsOf(item: PathItem): OperationObject[] {
   return methods.flatMap((method) => item[method] ?? []);
 }
 
-/** @returns the names of all schemas that the parts lead to */
+/** @returns the names of all schemas that the parts reference, directly or indirectly */
 function namesIn(parts: readonly unknown[], schemas: ContractDocument['components']['schemas']): Set<string> {
   const found = new Set<string>();
   const open = [...parts];
@@ -92,7 +92,7 @@ function childrenOf(part: JsonObject): JsonObject[] {
     .filter(isObject);
 }
 
-/** Closed as the source is; what requests share with answers is referred to by the name of its closed form. */
+/** Keeps the schema as closed as its source. References to schemas that answers also use get the names of their closed forms. */
 function restrict(part: unknown, shared: ReadonlySet<string>): void {
   if (!isObject(part)) return;
   const name = nameOf(part);
@@ -123,7 +123,7 @@ function widen(part: JsonObject): void {
   delete part['discriminator'];
 }
 
-/** The published document with responses and events as closed as their sources: for tests, which find an undeclared field so. */
+/** Returns the published document with responses and events as closed as their sources. Tests use it to find undeclared fields. */
 export function closedDocument(document: ContractDocument): ContractDocument {
   const closed = structuredClone(document);
   const { paths, webhooks, components } = closed;
@@ -149,8 +149,8 @@ function closeDown(part: unknown, isBase: boolean): void {
 }
 
 /**
- * A success example for each JSON response that has none of its own, put together from the examples of its records.
- * @throws Error where a record has no example
+ * Builds a success example for each JSON response without an example, from the examples of its records.
+ * @throws Error if a record has no example
  */
 export function exemplifyAnswers({ paths, components }: ContractDocument): void {
   for (const { responses } of Object.values(paths).flatMap(operationsOf))

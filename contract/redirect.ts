@@ -1,4 +1,4 @@
-/** What an operation answers with that leads elsewhere: the `Location` of its 302. */
+/** A redirect as the result of an operation: the `Location` of its 302. */
 export class Redirect {
   readonly location: string;
 

@@ -1,10 +1,10 @@
-/** The API reference at `/docs`: the contract in swagger-ui, served from this machine, without inline scripts or styles. */
+/** The API reference at `/docs`: the contract in swagger-ui, served by this process, without inline scripts or styles. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface ReferenceAsset {
-  /** Absolute path of the file. */
+  /** The absolute path of the file. */
   readonly path: string;
   readonly contentType: string;
 }
@@ -15,7 +15,7 @@ const own = fileURLToPath(new URL('reference', import.meta.url));
 const css = 'text/css; charset=utf-8';
 const javascript = 'text/javascript; charset=utf-8';
 
-/** Files that the page loads, by their name under `/docs/`; any other name does not exist. */
+/** Files that the page loads, by their names under `/docs/`. Any other name does not exist. */
 export const referenceAssets: ReadonlyMap<string, ReferenceAsset> = new Map([
   ['swagger-ui.css', { path: join(swaggerUi, 'swagger-ui.css'), contentType: css }],
   ['swagger-ui-bundle.js', { path: join(swaggerUi, 'swagger-ui-bundle.js'), contentType: javascript }],
@@ -24,7 +24,7 @@ export const referenceAssets: ReadonlyMap<string, ReferenceAsset> = new Map([
   ['favicon.png', { path: join(swaggerUi, 'favicon-32x32.png'), contentType: 'image/png' }],
 ]);
 
-/** The `Content-Security-Policy` under which the page works: nothing but this service; swagger-ui draws its icons from `data:`. */
+/** The `Content-Security-Policy` of the page, which allows only this service. The icons of swagger-ui are `data:` URLs. */
 export const referenceContentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

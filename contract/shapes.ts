@@ -1,4 +1,4 @@
-/** Types of records, requests, responses and events by their names in the contract; there is no code here. */
+/** Types of records, requests, responses and events by their names in the contract. This file has no run-time code. */
 import type { Binary } from './binary.ts';
 import type { EventStream, StreamEvent } from './event-stream.ts';
 import type { components, operations, webhooks } from './generated/types.ts';
@@ -11,24 +11,24 @@ export type RecordOf<Name extends keyof components['schemas']> = components['sch
 /** The path parameters of an operation; an empty object if it has none. */
 export type ParamsOf<Id extends OperationId> = PropertyOf<operations[Id]['parameters'], 'path', Record<string, never>>;
 
-/** The checked query of an operation: parameters that have a default are always present. */
+/** The checked query of an operation. Parameters with a default are always present. */
 export type QueryOf<Id extends OperationId> = WithDefaults<
   PropertyOf<operations[Id]['parameters'], 'query', Record<string, never>>
 >;
 
-/** The checked JSON body of an operation; undefined if it takes none, or if the body may be left out and was. */
+/** The checked JSON body of an operation. Undefined if it accepts no body, or if an optional body is absent. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
   ? JsonOf<Request>
   : JsonOf<PropertyOf<operations[Id], 'requestBody', never>> | undefined;
 
-/** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream, where it leads; undefined where there is nothing. */
+/** The result of a successful operation: its JSON body, the bytes of a file, a stream of events or a redirect. Undefined without a body. */
 export type ResponseOf<Id extends OperationId> = operations[Id]['responses'] extends { 302: unknown }
   ? Redirect
   : ContentOf<SuccessOf<operations[Id]['responses']>>;
 
 export type EventType = keyof webhooks;
 
-/** The body that is posted to endpoints for an event type. */
+/** The body of a webhook delivery for an event type. */
 export type EventBodyOf<Type extends EventType> = webhooks[Type]['post']['requestBody']['content']['application/json'];
 
 type JsonOf<Request> = [Request] extends [never]
@@ -37,7 +37,7 @@ type JsonOf<Request> = [Request] extends [never]
     ? Body
     : undefined;
 
-/** The type of a property that an operation may have; `Otherwise` if it has none. */
+/** The type of an optional property of an operation, or else `Otherwise`. */
 type PropertyOf<T, Name extends PropertyKey, Otherwise> = Name extends keyof T
   ? Exclude<T[Name], undefined>
   : Otherwise;

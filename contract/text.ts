@@ -1,12 +1,12 @@
-/** What no text of a request may hold, wherever it stands: a NUL byte, half of a surrogate pair. Neither can be stored. */
+/** Finds characters that no text of a request may contain, because Postgres cannot store them: a NUL byte and a lone surrogate. */
 import { jsonBounds } from '../platform/core/json.ts';
 import { isStorableText } from '../platform/core/storable-text.ts';
 import { isObject, type JsonObject } from './openapi.ts';
 
-/** Objects and arrays within each other; beyond, the request is not read. */
+/** The maximum nesting of objects and arrays. Deeper requests are refused. */
 export const deepestNesting = jsonBounds.depth;
 
-/** An object or an array where a walk stands; the way back to the root names the field. */
+/** An object or array that the walk has reached. Its parents lead back to the root, to name the field. */
 interface Place {
   readonly container: JsonObject;
   readonly step: string;
@@ -17,8 +17,8 @@ interface Place {
 export type TextFault = { readonly fault: 'unstorable' | 'too-deep'; readonly path: string };
 
 /**
- * The first fault in a parsed JSON value, in strings and in the names of properties. It does not recurse: a body can be nested
- * deeper than the stack is.
+ * The first fault in a parsed JSON value, in strings and in the names of properties. It does not recurse, because a body can be nested more
+ * deeply than the stack.
  */
 export function findTextFault(root: unknown): TextFault | undefined {
   if (!isObject(root)) return isStorable(root) ? undefined : { fault: 'unstorable', path: '' };
@@ -36,7 +36,7 @@ export function findTextFault(root: unknown): TextFault | undefined {
   return unstorable;
 }
 
-/** A name out of the request as a message may repeat it: short, and printable everywhere. */
+/** The name of a field in a form that a message may repeat: short and printable. */
 export function printableName(name: string): string {
   return name.slice(0, 64).replaceAll(/[^\x20-\x7e]/g, '?');
 }

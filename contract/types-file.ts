@@ -1,4 +1,4 @@
-/** The TypeScript types of the contract (`generated/types.ts`): what the compiler needs, without what only people read. */
+/** Generates the TypeScript types of the contract (`generated/types.ts`), without descriptions for people. */
 import openapiTypescript, { astToString, type OpenAPI3, type SchemaObject } from 'openapi-typescript';
 import ts from 'typescript';
 import { methods, type ContractDocument, type OperationObject } from './openapi.ts';
@@ -7,9 +7,9 @@ import { methods, type ContractDocument, type OperationObject } from './openapi.
 const errorResponse = 'Otherwise';
 
 /**
- * @param document as it is published; not changed
- * @returns the types of operations, records and events. Each operation has its successful responses, and one for all its errors.
- *   Enumerations that may grow (VER-4) have the values that this version knows.
+ * @param document the published document, which is not changed
+ * @returns the types of operations, records and events. Each operation has its successful responses, and one response for all errors.
+ * Enumerations that may grow (VER-4) have the values that this version knows.
  */
 export async function typesOf(document: ContractDocument): Promise<string> {
   const parsed: OpenAPI3 = JSON.parse(JSON.stringify(withOneError(document)));
@@ -42,7 +42,7 @@ function knownValues(schema: SchemaObject): ts.TypeNode | undefined {
   );
 }
 
-/** Removes properties that say nothing: `get?: never`, and `headers` of a response that declares none. */
+/** Removes properties without information: `get?: never`, and `headers` of a response without declared headers. */
 function withoutEmptyProperties<T extends ts.Node>(statement: T): T {
   const result = ts.transform(statement, [
     (context) => (root) => {

@@ -1,4 +1,4 @@
-/** Checks of requests and responses against the contract, compiled from the bundled document. */
+/** Checks requests and responses against the contract. The checks are compiled from the bundled document. */
 import { Ajv2020, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
@@ -17,16 +17,17 @@ export type Checked<T> = { readonly value: T } | { readonly problem: Problem };
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Validators {
-  /** @returns the path parameters, ids in lower case. `clubId` is not judged: the membership check answers for it. */
+  /** @returns the path parameters, with ids in lower case. `clubId` is not checked, because the membership check rejects an unknown
+   * club. */
   readonly params: (raw: Readonly<Record<string, string>>) => Checked<Record<string, string>>;
-  /** @returns the query parameters as integers, booleans and strings, with the contract's defaults for those that are absent */
+  /** @returns the query parameters as integers, booleans and strings, with the contract's defaults for absent parameters */
   readonly query: (raw: RawQuery) => Checked<Record<string, unknown>>;
-  /** @param raw parsed JSON; undefined where the request has no body */
+  /** @param raw parsed JSON; undefined without a body */
   readonly body: (raw: unknown) => Checked<unknown>;
   /**
-   * For tests. @returns what the contract does not allow in this response; nothing where it is as declared
-   * @param body parsed JSON, or text where it is none
-   * @param type its media type, without parameters; JSON by default
+   * For tests. @returns the difference between a response and its declaration, or undefined
+   * @param body parsed JSON, or text of any other media type
+   * @param type its media type, without parameters; the default is JSON
    */
   readonly response: (status: number, body: unknown, type?: string) => readonly string[];
 }
@@ -35,11 +36,11 @@ const documentId = 'contract';
 const json = 'application/json';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Words of OpenAPI and of this contract that say nothing about a value; the document as a whole is held against nothing. */
+/** Keywords of OpenAPI and of this contract that do not constrain a value. */
 const annotations =
   'openapi info servers tags security paths webhooks components example x-codes x-extensible-enum'.split(' ');
 
-/** Rules about a value of the right shape: broken, they are a 422. The other rules are about the shape: 400. */
+/** Keywords about a value of the right type: a violation gets 422. All other keywords are about the type: a violation gets 400. */
 const valueRules = [
   'format',
   'enum',
@@ -59,13 +60,13 @@ const valueRules = [
   'multipleOf',
 ];
 
-/** The pattern `\S` means what people call not blank: something that can be seen. Every other one means what it says. */
+/** The pattern `\S` means that the text must contain a visible character. Every other pattern is used unchanged. */
 const patternsOfTheContract = Object.assign(
   (pattern: string, flags: string) => (pattern === '\\S' ? visibleCharacter : new RegExp(pattern, flags)),
   { code: 'new RegExp' },
 );
 
-/** `x-text` says how a text is read (`platform/core/written-text.ts`); the body then has the safe form. */
+/** `x-text` says how a text is read (`platform/core/written-text.ts`). The check replaces the text by its safe form. */
 const safeTexts = {
   keyword: 'x-text',
   type: 'string',
@@ -79,11 +80,11 @@ const safeTexts = {
   },
 } satisfies FuncKeywordDefinition;
 
-/** Both stop at their first error, so that a large body full of mistakes costs no more than a good one. */
+/** Both instances stop at their first error, so that a large body with many mistakes costs no more than a valid body. */
 const fullCheck = ajvOverTheContract({ changesTexts: true });
 const shapeCheck = ajvOverTheContract({ ignoredRules: valueRules });
 
-/** @param changesTexts whether texts are brought into their safe form while they are checked, as those of requests are */
+/** @param changesTexts whether the check replaces texts by their safe form, as it must for requests */
 function ajvOverTheContract({
   ignoredRules = [],
   document = contractDocument,
@@ -93,12 +94,12 @@ function ajvOverTheContract({
   document?: ContractDocument;
   changesTexts?: boolean;
 }): Ajv2020 {
-  // Without its rules about values the words are unknown to this instance, so it cannot be strict about them.
+  // This instance cannot be strict, because it does not know the keywords about values.
   const strict = ignoredRules.length === 0;
   const code = { regExp: patternsOfTheContract };
   const ajv = new Ajv2020({ strict, strictRequired: false, strictTypes: false, discriminator: true, code });
   addFormats.default(ajv);
-  // The one of ajv-formats lets `urn:uuid:` pass, which the database refuses.
+  // The format of ajv-formats accepts `urn:uuid:`, which Postgres refuses.
   ajv.addFormat('uuid', uuidPattern);
   ajv.addVocabulary(annotations);
   if (changesTexts) ajv.addKeyword(safeTexts);
@@ -107,7 +108,7 @@ function ajvOverTheContract({
   return ajv.addSchema(document, documentId);
 }
 
-/** For responses, which are closed for tests alone: made when it is first used. */
+/** For responses, which are closed only in tests. Created at the first use. */
 let closedCheck: Ajv2020 | undefined;
 
 function compiled(ajv: Ajv2020, pointer: string): ValidateFunction {
@@ -117,8 +118,8 @@ function compiled(ajv: Ajv2020, pointer: string): ValidateFunction {
 }
 
 /**
- * The checks of one operation. Requests' checks are compiled now, so that a mistake in the contract stops the start; those of
- * responses when they are first used.
+ * Returns the checks of one operation. Checks of requests are compiled immediately, so that a mistake in the contract stops the start.
+ * Checks of responses are compiled at their first use.
  */
 export function compileValidators(operation: ContractOperation): Validators {
   const inPath = operation.parameters
@@ -164,14 +165,14 @@ function checkQuery(
   const value: Record<string, unknown> = {};
   let invalid: Problem | undefined;
   for (const check of checks) {
-    const given = raw[check.name];
-    if (given === undefined) {
+    const rawValue = raw[check.name];
+    if (rawValue === undefined) {
       if (check.required) return malformed(`${check.name} is missing`);
       if (check.schema.default !== undefined) value[check.name] = check.schema.default;
       continue;
     }
-    if (typeof given !== 'string') return malformed(`${check.name} must be given once`);
-    const checked = checkParameter(check, given);
+    if (typeof rawValue !== 'string') return malformed(`${check.name} must be given once`);
+    const checked = checkParameter(check, rawValue);
     if ('value' in checked) value[check.name] = checked.value;
     else if (checked.problem.kind === 'malformed') return checked;
     else invalid ??= checked.problem;
@@ -179,7 +180,7 @@ function checkQuery(
   return invalid ? { problem: invalid } : { value };
 }
 
-/** Parameters arrive as text: read as the type of their schema, then held against it. */
+/** Parameters arrive as text. They are converted to the type of their schema, and then checked. */
 function checkParameter({ name, schema, validate }: ParameterCheck, text: string): Checked<unknown> {
   if (findTextFault(text)) return unstorable(name);
   const value = readScalar(text, schema);
@@ -189,9 +190,9 @@ function checkParameter({ name, schema, validate }: ParameterCheck, text: string
   return { value };
 }
 
-/** @returns undefined where the text is no value of the type */
+/** @returns undefined if the text is no value of the type */
 function readScalar(text: string, { type, format }: SchemaObject): unknown {
-  if (type === 'array') return text.toLowerCase().split(','); // of ids: the contract has no other lists in a query
+  if (type === 'array') return text.toLowerCase().split(','); // a list of ids, because the contract has no other lists in a query
   if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : undefined;
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
   return format === 'uuid' ? text.toLowerCase() : text;
@@ -205,7 +206,7 @@ function bodyCheck(operation: ContractOperation): Validators['body'] {
     if (raw === undefined) return operation.requiresBody ? malformed('the body is missing') : { value: undefined };
     const text = findTextFault(raw);
     if (text?.fault === 'too-deep') return malformed(`${text.path} is nested deeper than ${deepestNesting} levels`);
-    // A kind that is none chooses no shape; what is wrong with it is its value, which the other check names.
+    // An unknown discriminator chooses no alternative. Its fault is its value, which the other check reports.
     if (!hasShape(raw) && hasShape.errors?.[0] && hasShape.errors[0].keyword !== 'discriminator')
       return { problem: problemOf(hasShape.errors[0], 'malformed') };
     if (text && !operation.takesAnyText) return unstorable(text.path === '' ? 'the body' : text.path);
@@ -231,7 +232,7 @@ function responseFaults(operation: ContractOperation, status: number, body: unkn
   return status < 400 ? [] : codeFaults(operation, status, body);
 }
 
-/** A code must be one of the operation's, and stand with the status of its table. */
+/** A code must be a code of the operation, and have the status of its table. */
 function codeFaults(operation: ContractOperation, status: number, body: unknown): readonly string[] {
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
   const code = operation.errorCodes.find((known) => known === error['code']);

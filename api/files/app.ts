@@ -1,4 +1,4 @@
-/** The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It is separate from the API and its limits of writes. */
+/** The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It is separate from the API and the API's write limits. */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -45,6 +45,6 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
     exposeHeaders:
       'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // errors are answered in an inner layer, where these headers are already set
+    keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
   });
 }

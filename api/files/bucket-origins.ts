@@ -1,4 +1,4 @@
-/** Lets browsers upload to the private bucket from the origins that may call the API, if our key may set this rule (MED-12). */
+/** Lets browsers upload to the private bucket from the origins that may call the API, if the service's key may set this rule (MED-12). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';
@@ -18,7 +18,7 @@ export async function openBucketTo(
   for (;;) {
     try {
       const changed = await storage.allowOrigins(origins);
-      if (changed) log.info('the private bucket has a CORS rule for the origins of CORS_ORIGINS now');
+      if (changed) log.info('set a CORS rule of the private bucket for the origins of CORS_ORIGINS');
       return;
     } catch (error) {
       if (stopping.aborted) return;
@@ -28,14 +28,14 @@ export async function openBucketTo(
           words,
           'the CORS rules of the private bucket cannot be set: set them by hand, or browsers cannot upload',
         );
-      log.warn(words, 'the store does not answer for the CORS rules of the private bucket; it is tried again');
+      log.warn(words, 'the store does not answer for the CORS rules of the private bucket; the next try follows');
     }
     await sleep(againMs, undefined, { signal: stopping }).catch(() => undefined);
     if (stopping.aborted) return;
   }
 }
 
-/** The key may not set rules, the bucket does not exist, or the store has no CORS rules. Another try would change nothing. */
+/** The key may not set rules, the bucket does not exist, or the store does not support CORS rules. Another try would not change this. */
 function isRefusal(error: unknown): boolean {
   const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
   return (status >= 400 && status < 500) || status === 501;

@@ -1,4 +1,4 @@
-/** Downloads of archives on the file listener: checks the address, finds the requested part, and sends the bytes (REPO-5 to REPO-8). */
+/** Downloads of archives on the file listener: checks the address, finds the requested range, and sends the bytes (REPO-5 to REPO-8). */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { dispositionOf } from '../../domain/media/file-name.policy.ts';
@@ -13,20 +13,20 @@ import type { Vault } from '../../platform/infra/keys/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitDownload, admitRefused } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';
-import type { DownloadPlaces } from './download-places.ts';
+import type { DownloadPermits } from './download-permits.ts';
 import { partUnder } from './paths.ts';
 
 export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   db: Database;
   vault: Vault;
   storage: ObjectStore;
-  downloadPlaces: DownloadPlaces;
+  downloadPermits: DownloadPermits;
   trustedProxies: readonly string[];
-  /** Called with an internal error. */
+  /** Is called with each internal error. */
   onFailure: (error: unknown) => void;
 }
 
-/** @returns the route of downloads; any other path goes to the next middleware */
+/** @returns the middleware of the download route; it passes any other path to the next middleware */
 export function downloads(deps: DownloadsDeps): Middleware {
   return async (context, next) => {
     const text = partUnder(downloadsPath, context.path);
@@ -46,7 +46,7 @@ async function readToken(deps: DownloadsDeps, context: Context, text: string): P
   const token = readDownloadToken(deps.vault, text, now);
   if (token) return token;
   await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
-  throw new DomainError('unauthenticated', 'The address is not known here, or has expired. Ask for another one.');
+  throw new DomainError('unauthenticated', 'The address is unknown or has expired. Request another one.');
 }
 
 async function answer(deps: DownloadsDeps, context: Context, token: DownloadToken): Promise<void> {
@@ -57,7 +57,7 @@ async function answer(deps: DownloadsDeps, context: Context, token: DownloadToke
   const range = context.method === 'GET' ? context.get('range') : '';
   const part = askedPart(range, context.get('if-range'), archive.etag, size);
   const sends = context.method === 'GET' && part !== 'unsatisfiable';
-  const release = sends ? deps.downloadPlaces.take({ clubId: archive.clubId, studentId: token.studentId }) : undefined;
+  const release = sends ? deps.downloadPermits.take({ clubId: archive.clubId, studentId: token.studentId }) : undefined;
   try {
     context.set(headersOf(archive, part));
     context.status = part === 'unsatisfiable' ? 416 : part.isWhole ? 200 : 206;
@@ -83,7 +83,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/** Breaks the connection if the rest cannot be read, so that the client sees fewer bytes than announced. */
+/** Breaks the connection if the rest cannot be read, so that the client receives fewer bytes than announced. */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,

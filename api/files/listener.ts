@@ -1,4 +1,4 @@
-/** The file listener of an API process. It opens before the API, which needs its address, and ends with it. */
+/** The file listener of an API process. It starts before the API, which needs its address, and stops with the API. */
 import { createServer } from 'node:http';
 import type { Config } from '../../config.ts';
 import { directUrlOf } from '../../entities/data-source.ts';
@@ -11,30 +11,30 @@ import type { ApiDeps } from '../middleware/context.ts';
 import { serveReadable } from '../readable-requests.ts';
 import { secureHeadersOf } from '../secure-headers.policy.ts';
 import { createFilesApp } from './app.ts';
-import { createDownloadPlaces } from './download-places.ts';
-import { createUploadPlaces, singleUploads } from './upload-places.ts';
+import { createDownloadPermits } from './download-permits.ts';
+import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
-/** The time limit of a request; the client continues with another request. */
+/** The time limit of a request. The client continues with another request. */
 const longestRequestMs = 3_600_000;
-/** A connection that is silent for this long is cut: its client is gone, or joining the parts has failed. */
+/** A connection without traffic for this time is closed: its client is gone, or the joining of the parts failed. */
 const silenceMs = 120_000;
 
 export interface FilesListener {
   port: number;
   /** The public address, without a slash at the end. */
   url: string;
-  /** Begins to answer requests. */
+  /** Starts to answer requests. */
   serve(api: ApiDeps): void;
   stop(): Promise<void>;
 }
 
-/** @param config with port 0 it takes a free port, and the address is that of this machine */
+/** @param config port 0 uses any free port, and a local address */
 export async function openFilesListener(config: Config): Promise<FilesListener> {
   const server = createServer({
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's own refusal would have no envelope
+    requireHostHeader: false, // Node's default refusal would have no envelope
     noDelay: true,
   });
   server.setTimeout(silenceMs);
@@ -59,9 +59,9 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         storage,
         limiter,
         locks,
-        downloadPlaces: createDownloadPlaces(),
-        places: createUploadPlaces(() => clock().getTime()),
-        singlePlaces: createUploadPlaces(() => clock().getTime(), singleUploads),
+        downloadPermits: createDownloadPermits(),
+        resumablePermits: createUploadPermits(() => clock().getTime()),
+        singlePermits: createUploadPermits(() => clock().getTime(), singleUploads),
         store: { ...clientConfig(config.storage), bucket: config.storage.privateBucket },
         filesUrl: url,
         corsOrigins: settings.corsOrigins,

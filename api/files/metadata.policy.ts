@@ -1,17 +1,17 @@
 /**
- * Checks the metadata that a tus client sends at the creation of an upload (`Upload-Metadata`). The server uses none of it, and refuses
- * unreadable metadata (MED-32).
+ * Checks the metadata of a tus client's creation request (`Upload-Metadata`). The server uses none of it, and refuses unreadable metadata
+ * (MED-32).
  */
 
 const key = /^[\x21-\x2b\x2d-\x7e]+$/;
 const base64 = /^[\d+/A-Za-z]*={0,2}$/;
 
-/** @returns the fault of the header, for its sender; undefined if there is none */
+/** @returns the fault of the header as a message to the sender, or undefined */
 export function metadataFault(header: string): string | undefined {
   const keys = new Set<string>();
   for (const pair of header.split(',')) {
     const [name = '', value = '', ...more] = pair.split(' ');
-    if (!key.test(name)) return 'A key of Upload-Metadata is empty, or has another character than those of ASCII.';
+    if (!key.test(name)) return 'A key of Upload-Metadata is empty, or contains a character outside ASCII.';
     if (more.length > 0)
       return 'A pair of Upload-Metadata is a key, a space and a value; pairs have a comma between them.';
     if (keys.has(name)) return 'Upload-Metadata names a key twice.';

@@ -1,5 +1,5 @@
 /**
- * `X-HTTP-Method-Override`: if a client or a proxy cannot send PATCH, HEAD or DELETE, a POST replaces it (MED-32). Only requests of
+ * `X-HTTP-Method-Override`: a client or a proxy that cannot send PATCH, HEAD or DELETE sends POST instead (MED-32). Only requests of
  * resumable uploads may use it.
  */
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
@@ -10,28 +10,28 @@ import { partUnder } from './paths.ts';
 const header = 'x-http-method-override';
 const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
 
-const askedMethod = (context: Context) => context.get(header).toUpperCase();
+const requestedMethod = (context: Context) => context.get(header).toUpperCase();
 
-/** The request counts as one with the overriding method, also in the log. An answer to HEAD has no body. */
+/** The request counts as a request with the overriding method, also in the log. An answer to HEAD has no body. */
 export function methodOverride(): Middleware {
   return async (context, next) => {
-    const asked = askedMethod(context);
-    const isTaken = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
-    if (isTaken) context.method = asked;
+    const asked = requestedMethod(context);
+    const isOverridden = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
+    if (isOverridden) context.method = asked;
     await next();
-    if (!isTaken || asked !== 'HEAD' || context.respond === false) return;
+    if (!isOverridden || asked !== 'HEAD' || context.respond === false) return;
     // Node received a POST, and would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
   };
 }
 
-/** Refuses an override that was not applied, because the request would run as another method. @throws DomainError method_not_allowed */
+/** Refuses an override that was not applied, because the request would run with another method. @throws DomainError method_not_allowed */
 export function requireOwnMethod(context: Context): void {
-  const asked = askedMethod(context);
+  const asked = requestedMethod(context);
   if (asked !== '' && asked !== context.method)
     throw new DomainError(
       'method_not_allowed',
-      'X-HTTP-Method-Override is taken with a POST to an upload, for PATCH, HEAD and DELETE.',
+      'X-HTTP-Method-Override is accepted only on a POST to an upload, for PATCH, HEAD and DELETE.',
     );
 }

@@ -1,6 +1,6 @@
 /**
- * Uploads in one request whose size was not announced (MED-29). The request states the size, the club's storage reserves it, and then
- * exactly that many bytes stream to the bucket. If its reservation ends, the upload is cut off.
+ * Uploads in one request whose size was not declared before (MED-29). The request states the size, the club's storage reserves it, and then
+ * exactly that many bytes stream to the bucket. If the reservation of the file ends, the upload is aborted.
  */
 import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';
@@ -22,45 +22,46 @@ const number = /^(?:0|[1-9]\d{0,14})$/;
  * @returns the length of the body, which becomes the length of the file @throws DomainError unsupported_media_type, malformed_request,
  * invalid_request, body_too_large
  */
-export function announcedLength(context: Context, { purpose, mime }: OpenFile): number {
+export function declaredLength(context: Context, { purpose, mime }: OpenFile): number {
   if (context.get('content-type') !== mime)
     throw new DomainError('unsupported_media_type', `Content-Type must be ${mime}, as it was reserved.`);
   const length = context.get('content-length');
   if (!number.test(length))
     throw new DomainError('malformed_request', 'Content-Length must be the size of the file in bytes.');
-  if (length === '0') throw new DomainError('invalid_request', 'Content-Length is 0: an empty file is not taken.');
-  const most = maxBytes(purpose, mime ?? '');
-  if (Number(length) > most)
+  if (length === '0') throw new DomainError('invalid_request', 'Content-Length is 0: an empty file is not accepted.');
+  const maxLength = maxBytes(purpose, mime ?? '');
+  if (Number(length) > maxLength)
     throw new DomainError(
       'body_too_large',
-      `Content-Length is ${length}: a file of this type has at most ${most} bytes.`,
+      `Content-Length is ${length}: a file of this type has at most ${maxLength} bytes.`,
     );
   return Number(length);
 }
 
 /**
- * Receives the file. Only one request writes at a time. A later request asks the earlier one to stop, because its connection may be dead.
+ * Receives the file. Only one request writes at a time. A later request asks the earlier request to stop, because its connection may be
+ * dead.
  * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached; the errors of the store
  */
-export async function takeFile(
+export async function receiveFile(
   { db, locks, storage }: SingleUploadDeps,
   file: OpenFile,
   length: number,
   context: Context,
 ): Promise<void> {
-  const letGo = new AbortController();
-  const lock = await lockOf(locks, file, letGo);
+  const releaseRequest = new AbortController();
+  const lock = await lockOf(locks, file, releaseRequest);
   try {
-    const current = await findUploadedFile(db, file.id); // it may have been settled since it was read
+    const current = await findUploadedFile(db, file.id); // the upload may have been settled after it was read
     if (!current) throw notFound('upload');
     if (!current.isOpen) throw fileExists();
-    await removeTorn(storage, file.objectKey, current.length);
+    await removePartialFile(storage, file.objectKey, current.length);
     await declareLength(db, file.id, length, 'Content-Length');
     const { objectKey, mime } = file;
     const outcome = await storage
-      .putOnce(objectKey, mime ?? '', length, context.req, letGo.signal)
+      .putOnce(objectKey, mime ?? '', length, context.req, releaseRequest.signal)
       .catch(async (error) => {
-        if (!letGo.signal.aborted) throw error;
+        if (!releaseRequest.signal.aborted) throw error;
         if (!(await findUploadedFile(db, file.id))) throw notFound('upload');
         throw uploadLocked();
       });
@@ -71,11 +72,11 @@ export async function takeFile(
 }
 
 /**
- * Removes the beginning of a file that a dead process left: some stores keep an incomplete file when a connection ends.
- * @param length that was announced; 0 if none was
+ * Removes the partial file of a crashed process, because some stores keep an incomplete file when a connection ends.
+ * @param length the declared size; 0 without a declared size
  * @throws DomainError file_exists
  */
-async function removeTorn(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {
+async function removePartialFile(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {
   const stored = await storage.size(key);
   if (stored === undefined) return;
   if (length === 0 || stored === length) throw fileExists();
@@ -83,16 +84,19 @@ async function removeTorn(storage: SingleUploadDeps['storage'], key: string, len
 }
 
 export const fileExists = () =>
-  new DomainError('file_exists', 'The file has arrived already, and stays as it is. Reserve another one.');
+  new DomainError('file_exists', 'The file has already arrived, and stays unchanged. Reserve another one.');
 
 const uploadLocked = () =>
-  new DomainError('upload_locked', 'Another request writes to this upload, or this process ends. Send the file again.');
+  new DomainError(
+    'upload_locked',
+    'Another request writes to this upload, or this process is stopping. Send the file again.',
+  );
 
-async function lockOf(locks: UploadServerDeps['locks'], { id }: OpenFile, letGo: AbortController) {
+async function lockOf(locks: UploadServerDeps['locks'], { id }: OpenFile, releaseRequest: AbortController) {
   try {
     return await locks.acquire(
       id,
-      () => letGo.abort(new Error('The upload has been let go')),
+      () => releaseRequest.abort(new Error('The upload lock was released')),
       new AbortController().signal,
     );
   } catch (error) {

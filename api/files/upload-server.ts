@@ -10,8 +10,8 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
-/** The time for which a holder that was asked to stop may continue; the received bytes are stored. 0 would mean three seconds. */
-const letGoMs = 1;
+/** The time for which a holder may continue after it was asked to stop. The received bytes are stored. 0 would mean three seconds. */
+const releaseMs = 1;
 
 export interface UploadServerDeps {
   db: Database;
@@ -20,46 +20,46 @@ export interface UploadServerDeps {
   store: ConstructorParameters<typeof PartStore>[0];
   filesUrl: string;
   corsOrigins: readonly string[];
-  /** Called when the file is complete. */
+  /** Is called when the file is complete. */
   onFinish: (file: UploadedFile) => Promise<void>;
-  /** Called with an internal error. */
+  /** Is called with each internal error. */
   onFailure: (error: unknown) => void;
 }
 
 /**
  * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param givesWay aborts to store the received bytes and answer; the client continues with another request
+ * @param mustStop aborts when the request must store the received bytes and answer; the client continues with another request
  */
 export async function serveUpload(
   deps: UploadServerDeps,
   file: UploadedFile & { objectKey: string },
   { req, res }: { req: IncomingMessage; res: ServerResponse },
-  givesWay?: AbortSignal,
+  mustStop?: AbortSignal,
 ): Promise<void> {
   const { db, locks } = deps;
   let { multipartId } = file;
-  let held: UploadLock | undefined;
+  let uploadLock: UploadLock | undefined;
   const lock: Lock = {
-    async lock(signal, letGo) {
-      held = await locks.acquire(file.id, () => void letGo(), signal);
-      // Another request may have begun or settled it since it was read.
+    async lock(signal, requestRelease) {
+      uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
+      // Another request may have started or settled the upload after it was read.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
-        await held.release();
+        await uploadLock.release();
         throw notFound('upload');
       }
       ({ multipartId } = current);
-      givesWay?.addEventListener('abort', () => void letGo(), { once: true });
+      mustStop?.addEventListener('abort', () => void requestRelease(), { once: true });
     },
-    unlock: async () => held?.release(),
+    unlock: async () => uploadLock?.release(),
   };
   const store = new PartStore(deps.store, {
     key: file.objectKey,
     length: file.length,
     multipartId: () => multipartId,
-    async note(noted) {
-      if (!held || !(await recordMultipart(db, held, noted ?? null))) return false;
-      multipartId = noted;
+    async note(newMultipartId) {
+      if (!uploadLock || !(await recordMultipart(db, uploadLock, newMultipartId ?? null))) return false;
+      multipartId = newMultipartId;
       return true;
     },
   });
@@ -67,7 +67,7 @@ export async function serveUpload(
     path: uploadsPath,
     datastore: store,
     locker: { newLock: () => lock },
-    lockDrainTimeout: letGoMs,
+    lockDrainTimeout: releaseMs,
     namingFunction: () => file.objectKey,
     getFileIdFromRequest: () => file.objectKey,
     generateUrl: () => `${deps.filesUrl}${uploadsPath}/${file.id}`,
@@ -88,15 +88,15 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** Headers that tus reads in every request and that mean nothing here. Invalid values in them would make tus refuse the request. */
+/** Headers that tus reads in every request but that have no meaning here. Their invalid values would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
-/** Puts the answers that tus sends without a body, or in its own words, into the envelope. */
+/** Puts tus answers that have no body or an unstructured text into the envelope. */
 class UploadServer extends Server {
-  /** Whether its single request is a HEAD request, whose answer has no body. */
+  /** Whether the server's single request is a HEAD request, whose answer has no body. */
   #isHead = false;
 
-  /** Like tus, but it also ends with the connection: srvx waits for the end of an answer that no client can read any more. */
+  /** Like tus, but it also ends with the connection. srvx would wait for the end of an answer that no client can read any more. */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
     const request = new NodeRequest({ req, res });
@@ -115,24 +115,24 @@ class UploadServer extends Server {
     if (status < 400) return super.write(context, headers, status, body);
     if (this.#isHead) return super.write(context, headers, status);
     headers.set('Content-Type', 'application/json; charset=utf-8');
-    return super.write(context, headers, status, body?.startsWith('{') ? body : envelopeOf(inOwnWords(status)));
+    return super.write(context, headers, status, body?.startsWith('{') ? body : envelopeOf(headerRefusal(status)));
   }
 }
 
-/** Requests that tus refuses before it reads the upload: their headers are unreadable. */
-function inOwnWords(status: number): DomainError {
+/** Requests that tus refuses before it reads the upload, because their headers are unreadable. */
+function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');
   return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');
 }
 
-/** By the status that tus answers; all other statuses are internal errors. */
+/** The refusals by the status that tus answers. All other statuses are internal errors. */
 const codes: Readonly<Record<number, [ErrorCode, string]>> = {
-  400: ['upload_ended', 'The upload is complete, or another request has taken it over.'],
-  404: ['not_found', 'There is no such upload, or it was not begun.'],
+  400: ['upload_ended', 'The upload is complete, or another request has replaced this one.'],
+  404: ['not_found', 'There is no such upload, or it was not created.'],
   409: ['upload_offset', 'The upload has another offset. Read it with HEAD.'],
   410: ['not_found', 'There is no such upload any more.'],
-  413: ['body_too_large', 'The body goes beyond the end of the file.'],
+  413: ['body_too_large', 'The body is longer than the rest of the file.'],
 };
 
 function refusalOf(error: Error | { status_code: number; body: string }): DomainError {

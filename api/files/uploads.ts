@@ -1,4 +1,4 @@
-/** Requests of uploads: finds the upload, checks the request, and answers it if no byte of the file is needed (MED-26, MED-29). */
+/** Requests of uploads: finds the upload, checks the request, and answers it if no bytes of the file are needed (MED-26, MED-29). */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
@@ -13,16 +13,16 @@ import { ipOf } from '../middleware/client-ip.ts';
 import { metadataFault } from './metadata.policy.ts';
 import { requireOwnMethod } from './method-override.ts';
 import { partUnder } from './paths.ts';
-import { announcedLength, fileExists, takeFile, type SingleUploadDeps } from './single-uploads.ts';
-import type { UploadPlaces } from './upload-places.ts';
+import { declaredLength, fileExists, receiveFile, type SingleUploadDeps } from './single-uploads.ts';
+import type { UploadPermits } from './upload-permits.ts';
 import { serveUpload, type UploadServerDeps } from './upload-server.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
-  places: UploadPlaces;
+  resumablePermits: UploadPermits;
   /** Permits for uploads in one request. */
-  singlePlaces: UploadPlaces;
+  singlePermits: UploadPermits;
   trustedProxies: readonly string[];
 }
 
@@ -32,14 +32,14 @@ const methods = ['HEAD', 'PATCH', 'DELETE', 'PUT'] as const;
 const piece = 'application/offset+octet-stream';
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the routes of uploads; any other path goes to the next middleware */
+/** @returns the middleware of the upload routes; it passes any other path to the next middleware */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
-    const named = partUnder(uploadsPath, context.path);
+    const idInPath = partUnder(uploadsPath, context.path);
     const isCollection = context.path === uploadsPath;
-    if (!isCollection && named === undefined) return next();
+    if (!isCollection && idInPath === undefined) return next();
     context.state.route = isCollection ? uploadsPath : `${uploadsPath}/{mediaId}`;
-    if (context.method === 'OPTIONS') return tellAbilities(context);
+    if (context.method === 'OPTIONS') return answerOptions(context);
     requireOwnMethod(context);
     requireMethod(context, isCollection ? ['POST'] : methods);
     if (context.method !== 'PUT') {
@@ -47,7 +47,7 @@ export function uploads(deps: UploadsDeps): Middleware {
       requireVersion(context);
     }
     try {
-      await answer(deps, context, named);
+      await answer(deps, context, idInPath);
     } catch (error) {
       if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the rest of the body is not read
       throw error;
@@ -55,8 +55,8 @@ export function uploads(deps: UploadsDeps): Middleware {
   };
 }
 
-/** Answers the clients' question for supported features. */
-function tellAbilities(context: Context): void {
+/** Answers requests for the supported features. */
+function answerOptions(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
   context.status = 204;
@@ -76,50 +76,51 @@ function requireVersion(context: Context): void {
   throw new DomainError('tus_version', `Tus-Resumable must be ${version}.`);
 }
 
-async function answer(deps: UploadsDeps, context: Context, named: string | undefined): Promise<void> {
+async function answer(deps: UploadsDeps, context: Context, idInPath: string | undefined): Promise<void> {
   const {
     state: { now },
   } = context;
   const mediaId = readToken(deps, context);
   if (mediaId === undefined) {
     await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
-    throw new DomainError(
-      'unauthenticated',
-      'The token is not known here, or has expired. Ask the API for another one.',
-    );
+    throw new DomainError('unauthenticated', 'The token is unknown or has expired. Request another one from the API.');
   }
-  if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
+  if (idInPath !== undefined && idInPath.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
   const file = await findUploadedFile(deps.db, mediaId);
   if (!file?.objectKey || isResumable(file.mime ?? '') !== (context.method !== 'PUT')) throw notFound('upload');
   const { objectKey } = file;
-  const proceeds = context.method === 'PUT' ? proceedAtOnce : proceed;
-  await forClub(file.clubId, () => proceeds(deps, context, { ...file, objectKey }));
+  const serveFile = context.method === 'PUT' ? receiveInOneRequest : serveResumable;
+  await forClub(file.clubId, () => serveFile(deps, context, { ...file, objectKey }));
 }
 
 /** Receives a file in one request. */
-async function proceedAtOnce(
+async function receiveInOneRequest(
   deps: UploadsDeps,
   context: Context,
   file: UploadedFile & { objectKey: string },
 ): Promise<void> {
   if (!file.isOpen) throw fileExists();
-  const length = announcedLength(context, file);
+  const length = declaredLength(context, file);
   await admitUpload(deps.limiter, file, context.state.now.getTime());
   const { socket } = context.req;
-  const place = await deps.singlePlaces.take({ ...file, bytesRead: () => socket.bytesRead });
+  const permit = await deps.singlePermits.take({ ...file, bytesRead: () => socket.bytesRead });
   try {
-    await takeFile(deps, file, length, context);
+    await receiveFile(deps, file, length, context);
   } catch (error) {
     if (!(error instanceof DomainError) && !context.req.complete && context.req.destroyed) return; // the sender has disconnected, so no client reads the answer
     throw error;
   } finally {
-    place.release();
+    permit.release();
   }
   context.status = 200;
   context.body = '';
 }
 
-async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile & { objectKey: string }): Promise<void> {
+async function serveResumable(
+  deps: UploadsDeps,
+  context: Context,
+  file: UploadedFile & { objectKey: string },
+): Promise<void> {
   const {
     method,
     state: { now },
@@ -135,11 +136,11 @@ async function proceed(deps: UploadsDeps, context: Context, file: UploadedFile &
   if (method !== 'PATCH') return serve(deps, context, file);
   requirePiece(context);
   const { socket } = context.req;
-  const place = await deps.places.take({ ...file, bytesRead: () => socket.bytesRead });
+  const permit = await deps.resumablePermits.take({ ...file, bytesRead: () => socket.bytesRead });
   try {
-    await serve(deps, context, file, place.signal);
+    await serve(deps, context, file, permit.signal);
   } finally {
-    place.release();
+    permit.release();
   }
 }
 
@@ -147,13 +148,13 @@ async function serve(
   deps: UploadsDeps,
   context: Context,
   file: UploadedFile & { objectKey: string },
-  givesWay?: AbortSignal,
+  mustStop?: AbortSignal,
 ): Promise<void> {
   context.respond = false;
-  await serveUpload(deps, file, context, givesWay);
+  await serveUpload(deps, file, context, mustStop);
 }
 
-/** The file is complete. A client that lost the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
+/** The file is complete. A client that did not receive the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
   if (context.method === 'POST') {
     context.set('Location', `${filesUrl}${uploadsPath}/${id}`);
@@ -162,10 +163,10 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
     context.set({ 'Upload-Offset': String(length), 'Upload-Length': String(length) });
     context.status = 200;
   } else
-    throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has arrived already.' });
+    throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has already arrived.' });
 }
 
-/** Two identical creations get the same answer. A length that comes later is refused, and so is a creation with data. */
+/** Two identical creations get equal answers. A deferred length is refused, and so is a creation with data. */
 function lengthOf(context: Context): number {
   if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
     throw new DomainError(
@@ -194,7 +195,7 @@ function requirePiece(context: Context): void {
   if (!number.test(context.get('upload-offset')))
     throw new DomainError('malformed_request', 'Upload-Offset must be a whole number from 0.');
   if (context.get('upload-length') !== '')
-    throw new DomainError('malformed_request', 'Upload-Length belongs to the creation.');
+    throw new DomainError('malformed_request', 'Upload-Length is allowed only in the creation.');
 }
 
 function readToken({ vault }: UploadsDeps, context: Context): Id | undefined {

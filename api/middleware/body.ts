@@ -5,12 +5,12 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { readJson } from '../../platform/core/json.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** The time limit for a JSON body to arrive; then the connection is closed. */
+/** The time limit for a JSON body to arrive. Then the connection is closed. */
 const arrivalMs = 30_000;
 
 /**
- * @returns a middleware that puts the parsed value into `context.request.body`; undefined if no body was sent. If the handler reads the
- * body late, it puts a function that reads the bytes into the state instead.
+ * @returns a middleware that puts the parsed value into `context.request.body`, or undefined without a body. If the handler reads the body
+ * late, the middleware puts a function that reads the bytes into the state instead.
  */
 export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLate }: ContractOperation): Middleware {
   const readBytes = bytesReader(Math.min(settings.bodyLimitBytes, maxJsonBytes ?? Infinity));
@@ -25,9 +25,9 @@ export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLat
   };
 }
 
-/** @returns a function that reads a body of at most `limitBytes`; undefined if none was sent, or an empty one */
+/** @returns a function that reads a body of at most `limitBytes`, and returns undefined for an absent or empty body */
 function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer | undefined> {
-  // Read as latin-1 text, one character for each byte. A parser that decodes UTF-8 itself would silently replace invalid bytes.
+  // Reads the body as latin-1 text, one character for each byte. A parser that decodes UTF-8 would silently replace invalid bytes.
   const read = koaBody({
     json: false,
     urlencoded: false,
@@ -42,9 +42,9 @@ function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer |
   }) as unknown as Middleware;
 
   return async (context) => {
-    const sent =
+    const hasBody =
       context.request.length !== 0 && (context.request.length !== undefined || context.get('transfer-encoding') !== '');
-    if (!sent) return undefined;
+    if (!hasBody) return undefined;
     if (context.is('application/json', 'application/*+json') === false) {
       throw new DomainError('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.');
     }
@@ -63,7 +63,7 @@ function bodyError(error: Error & { status?: number; type?: string }, limit: num
   if (error.type === 'entity.too.large')
     return new DomainError('body_too_large', `The body may have at most ${limit} bytes.`);
   if (error.type === 'request.aborted' || error.type === 'request.size.invalid') {
-    return new DomainError('malformed_request', 'The body did not arrive whole.');
+    return new DomainError('malformed_request', 'The body did not arrive completely.');
   }
   if (error.status === 415) return new DomainError('unsupported_media_type', 'This Content-Encoding is not supported.');
   return new DomainError('malformed_request', 'The body cannot be read.');

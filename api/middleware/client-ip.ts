@@ -1,8 +1,8 @@
-/** The client's address, from the connection of a request and the header of our proxies. */
+/** Finds the client's address from the connection of a request and the header of trusted proxies. */
 import { clientIp } from '../rate-limits/client-ip.policy.ts';
 import type { Context } from './context.ts';
 
-/** @param trustedProxies networks (CIDR) of our own proxies */
+/** @param trustedProxies networks (CIDR) of the trusted proxies */
 export function ipOf(context: Pick<Context, 'get' | 'req'>, trustedProxies: readonly string[]): string {
   const forwarded = context.get('x-forwarded-for') || undefined;
   return clientIp(context.req.socket.remoteAddress, forwarded, trustedProxies);

@@ -1,4 +1,4 @@
-/** The state of a request, which the middleware fills in step by step. */
+/** The state of a request, which the middleware sets step by step. */
 import type { ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { ContractOperation, Validators } from '../../contract/contract.ts';
@@ -13,13 +13,13 @@ export interface RequestState {
   /** The pattern of the route, for logs and metrics, because paths can contain tokens. */
   route?: string;
   caller?: Caller;
-  /** Reads the body if the operation's handler reads it itself. @returns its bytes; undefined if none was sent */
+  /** Reads the body if the operation's handler reads the body itself. @returns the bytes of the body; undefined without a body */
   readBody?: () => Promise<Buffer | undefined>;
-  /** The body as a stream, if the operation takes no JSON. */
+  /** The body as a stream, if the operation accepts no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /** Charges the club for the change that a student's call makes; set if the call was charged. */
+  /** Charges the club for the change of a student's call. Undefined unless the call was charged. */
   chargeChange?: () => Promise<void>;
-  /** Why the caller is refused. It is decided before the rate limit is charged, and thrown after it. */
+  /** The reason why the caller is refused. It is decided before the rate limit is charged, and thrown after the charge. */
   refusal?: Error;
 }
 
@@ -35,7 +35,7 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
-    /** Answers whose timing must reveal nothing leave at multiples of this, in milliseconds; 0 means immediately. */
+    /** Answers whose timing must reveal nothing leave at multiples of this time, in milliseconds. 0 means immediately. */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
@@ -43,7 +43,7 @@ export interface ApiDeps {
   streams: StreamSettings;
   /** Called if a handler has begun a second transaction, although its operation commits once. */
   onSecondTransaction: (operationId: string) => void;
-  /** False from the moment when the process must stop. */
+  /** False after the process was asked to stop. */
   accepting: () => boolean;
 }
 

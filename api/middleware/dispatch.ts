@@ -11,7 +11,7 @@ import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts'
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
 
-/** A handler whose operation is known only by name. The compile-time types end where the contract is read at run time. */
+/** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
@@ -38,7 +38,7 @@ export function dispatch(
         };
       },
       get bodyStream() {
-        if (!context.state.bodyStream) throw new Error(`${operation.operationId} takes no file`);
+        if (!context.state.bodyStream) throw new Error(`${operation.operationId} accepts no file`);
         return context.state.bodyStream;
       },
       method: context.method,
@@ -69,7 +69,7 @@ export function dispatch(
         return { id: caller.administratorId, role: caller.role };
       },
     };
-    // The validators have just checked it. Only here the contract's types meet run-time values.
+    // The validators have just checked the request. Only here run-time values become values of the contract's types.
     const handle = () =>
       inSpan(operation.operationId, {}, async () => {
         const answer = await handler(request as unknown as OperationRequest<never>);
@@ -77,10 +77,10 @@ export function dispatch(
         return answer;
       });
     const isStream = operation.contentTypes.includes('text/event-stream');
-    // The permit is taken before any work: a question whose answer could not be streamed is not accepted.
-    const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
+    // The permit comes before any work, so that no question is accepted whose answer cannot be streamed.
+    const permit = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch(async (error: unknown) => {
-      place?.release();
+      permit?.release();
       await transaction?.rollback();
       throw error;
     });
@@ -89,12 +89,12 @@ export function dispatch(
     if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion
     if (answer instanceof Binary) answerWithFile(context, answer);
     else if (answer instanceof Redirect) leadTo(context, answer);
-    else if (answer instanceof EventStream && place) answerWithEvents(context, answer, place, streams);
+    else if (answer instanceof EventStream && permit) answerWithEvents(context, answer, permit, streams);
     else if (answer !== undefined) context.body = answer;
   };
 }
 
-/** The browser shows the file, and saves it under its name. */
+/** The browser shows the file, and saves it under this name. */
 function answerWithFile(context: Context, { type, bytes, fileName }: Binary): void {
   context.attachment(fileName, { type: 'inline' });
   context.type = type;
@@ -109,11 +109,11 @@ function leadTo(context: Context, { location }: Redirect): void {
 }
 
 function callerOf(context: Context) {
-  if (!context.state.caller) throw new Error('This operation asks for no session');
+  if (!context.state.caller) throw new Error('The contract requires no session for this operation');
   return context.state.caller;
 }
 
-/** @throws DomainError malformed_request (400) or invalid_request (422), naming the field */
+/** @throws DomainError malformed_request (400) or invalid_request (422), which name the field */
 function accepted<T>(checked: Checked<T>): T {
   if ('value' in checked) return checked.value;
   const { kind, message } = checked.problem;

@@ -35,14 +35,14 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/** Refusals of layers that do not know languages. In English, their own messages are more precise. */
+/** Refusals of layers that know no languages. Their own English messages are more precise. */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
   not_found: 'refusal.not_found',
   busy: 'refusal.busy',
 };
 
-/** A student reads a refusal in their own language; all other callers read English (DEC-188). */
+/** A student reads a refusal in their own language. All other callers read English (DEC-188). */
 async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: DomainError): Promise<string> {
   const key = wordsOfCode[error.code];
   if (!(error instanceof RefusalToPerson) && key === undefined) return error.message;
@@ -53,10 +53,10 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** After this time a refused caller may try again: requests that wait for a lock now have it then, or were refused (ENG-17). */
+/** The retry time of a refused caller. Waiting requests have got their lock or were refused before this time (ENG-17). */
 const retryAfterSeconds = 5;
 
-/** Logs an error by kind and location. The caller gets the request's id, which finds the log line. */
+/** Logs an error by kind and source location. The caller gets the request's id, which finds the log line. */
 function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
   if (isConflict(error)) {
     log.warn({ request_id: requestId, route, error: describeError(error) }, 'request waited for others in vain');

@@ -1,70 +1,70 @@
-/** Answers with events (AGT-13): blocks of an `event` and a `data` line, and comments during a silence (DEC-22). */
+/** Answers with events (AGT-13): blocks of an `event` line and a `data` line, and comments during silence (DEC-22). */
 import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { EventStream, StreamEvent } from '../../contract/contract.ts';
 import { eventStreams } from '../metrics.ts';
-import type { OpenStreams, StreamPlace } from '../open-streams.ts';
+import type { OpenStreams, StreamPermit } from '../open-streams.ts';
 import type { Context } from './context.ts';
 
 /** The dependencies of streams. */
 export interface StreamSettings {
-  /** After a silence of this length a comment is sent, so that proxies do not treat the connection as dead. */
+  /** After silence of this length the stream sends a comment, so that proxies do not close the connection. */
   heartbeatMs: number;
   /** Aborts when the process stops. Streams end then, and clients reconnect for the rest. */
   stopping: AbortSignal;
   /** The open streams; each needs a permit. */
   open: OpenStreams;
-  /** Called with a stream that broke because of an internal error. */
+  /** Is called when a stream breaks because of an internal error. */
   onFailure: (error: unknown) => void;
 }
 
-/** For connections without traffic: finds clients that have vanished. */
+/** Detects clients that have vanished from connections without traffic. */
 const keepAliveMs = 60_000;
 
 const headers = {
   'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-store, no-transform', // no proxy may store the stream, or compress and so delay it
+  'Cache-Control': 'no-store, no-transform', // no proxy may store, compress or delay the stream
   'X-Accel-Buffering': 'no',
 };
 
 /**
- * Sends the headers immediately, and then the events, outside the chain of middleware: the request counts as answered.
- * @param place returned when the stream has ended
+ * Sends the headers immediately, and then the events. It runs outside the chain of middleware, because the request counts as answered.
+ * @param permit the permit of the stream, which is returned when the stream has ended
  */
 export function answerWithEvents(
   context: Context,
   stream: EventStream,
-  place: StreamPlace,
+  permit: StreamPermit,
   settings: StreamSettings,
 ): void {
   context.set(headers);
-  if (context.method === 'HEAD') return place.release();
+  if (context.method === 'HEAD') return permit.release();
   context.respond = false;
   context.req.socket.setKeepAlive(true, keepAliveMs);
   context.res.flushHeaders();
-  void sendEvents(context.res, stream, place, settings);
+  void sendEvents(context.res, stream, permit, settings);
 }
 
 async function sendEvents(
   response: ServerResponse,
   stream: EventStream,
-  place: StreamPlace,
+  permit: StreamPermit,
   { heartbeatMs, stopping, onFailure }: StreamSettings,
 ): Promise<void> {
   const closing = new AbortController();
   const close = () => closing.abort();
   setMaxListeners(0, stopping);
   stopping.addEventListener('abort', close);
-  place.sessionEnded.addEventListener('abort', close);
+  permit.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
-  if (stopping.aborted || place.sessionEnded.aborted || response.destroyed) close();
+  if (stopping.aborted || permit.sessionEnded.aborted || response.destroyed) close();
   // A response with unsent data needs no comment.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
   try {
     for await (const event of stream.open(closing.signal)) {
       heartbeat.refresh();
-      // The next event is read only when this one is written. So a slow reader holds one event, and no queue grows.
+      // The next event is read only after the current event is written. So a slow reader buffers one event, and no queue grows.
       if (!response.write(blockOf(event))) await once(response, 'drain', { signal: closing.signal });
     }
     response.end();
@@ -73,7 +73,7 @@ async function sendEvents(
     response.destroy();
   } finally {
     eventStreams.dec();
-    place.release();
+    permit.release();
     clearInterval(heartbeat);
     stopping.removeEventListener('abort', close);
   }
@@ -81,7 +81,7 @@ async function sendEvents(
 
 const comment = ': still here\n\n';
 
-/** JSON has no line breaks here, so an event's data is one line. */
+/** The JSON has no line breaks, so the data of an event is one line. */
 function blockOf({ event, data }: StreamEvent): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

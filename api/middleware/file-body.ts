@@ -1,11 +1,10 @@
-/** Opens a body that is a file. The handler reads it as it arrives, never beyond the contract's bound. */
+/** Opens a body that is a file. The handler reads the file as it arrives, and never more than the contract's limit. */
 import type { ContractOperation, FileBody } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
 /**
- * @returns a middleware that checks the headers and puts the body into the state. If the handler reads the body late, the check waits
- * until then.
+ * @returns a middleware that checks the headers and puts the body into the state. If the handler reads the body late, the check runs then.
  */
 export function openFileBody({ type, maxBytes }: FileBody, { readsBodyLate }: ContractOperation): Middleware {
   return async (context, next) => {
@@ -44,9 +43,9 @@ async function* bounded(context: Context, maxBytes: number, requireFit: () => vo
     }
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new DomainError('malformed_request', 'The body did not arrive whole.');
+    throw new DomainError('malformed_request', 'The body did not arrive completely.');
   } finally {
-    // The body is refused before its end. The rest must be read, because the next request on this connection waits behind it.
+    // The body is refused before its end. The rest must be read, because the next request of this connection waits behind it.
     context.req.resume();
   }
 }

@@ -29,7 +29,7 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   };
 }
 
-/** Charges a request for the page of a preview. It is a read, but needs no session, and the API renders the page. */
+/** Charges a request for the page of a preview. The request is a read, but it needs no session, and the page is expensive to render. */
 export function chargePreview({ limiter, settings }: ApiDeps): Middleware {
   return async (context, next) => {
     await admitPreview(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());

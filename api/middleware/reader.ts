@@ -5,12 +5,12 @@ import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** Operations of students, with and without a session. Administrators and programs call the others. */
+/** Operations of students, with and without a session. Administrators and programs call the other operations. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * Refusals that never read the club's language. They must not use Postgres, or Postgres is unavailable, or they must not reveal whether
- * the club exists.
+ * Refusals that never read the club's language: Postgres must not be used or is unavailable, or the answer must not reveal whether the club
+ * exists.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -23,8 +23,8 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * @returns the languages of a student, the best first, as `languageOf` needs them: their own and their club's, or without a session the
- * browser's and the club's. Undefined for administrators and programs, which read English.
+ * @returns the languages of a student for `languageOf`, the best first: their own and their club's, or without a session the browser's and
+ * the club's. Undefined for administrators and programs, which read English.
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,
@@ -37,7 +37,7 @@ export async function languagesOfReader(
   return languagesOfBrowser({ deps }, context, code);
 }
 
-/** @returns the languages of the browser, else of the club: for public pages */
+/** @returns the languages of the browser, or else of the club, for public pages */
 export async function languagesOfBrowser(
   { deps }: Pick<ApiDeps, 'deps'>,
   context: Context,

@@ -1,10 +1,10 @@
-/** Gives every request an id, a time and a log line. The line has the route's pattern, never the path or a query. */
+/** Gives every request an id, a time and a log line. The line contains the route's pattern, and never the path or a query. */
 import { randomUUID } from 'node:crypto';
 import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** A caller may send its own id, to join its logs with ours, if the id cannot break a log line. */
+/** A caller may send a request id to connect its logs with ours, if the id cannot break a log line. */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {

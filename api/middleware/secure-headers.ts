@@ -1,4 +1,4 @@
-/** Headers of every answer. */
+/** Sets the security headers of every answer. */
 import { embeddable, secureHeadersOf } from '../secure-headers.policy.ts';
 import type { Middleware } from './context.ts';
 
@@ -11,7 +11,7 @@ export function secureHeaders(publicUrl: string): Middleware {
   };
 }
 
-/** For operations whose answers other sites show in their pages. */
+/** For operations whose answers other sites include in their pages. */
 export const embeddedByOthers: Middleware = async (context, next) => {
   context.set(embeddable);
   return next();

@@ -11,12 +11,12 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unauthenticated = () =>
   new DomainError('unauthenticated', 'A session is required: it is missing, has expired or was ended.');
 
-/** A club of others and a missing club get the same answer, so that clubs cannot be enumerated. */
+/** A foreign club and a missing club get equal answers, so that clubs cannot be enumerated. */
 const forbidden = () => new DomainError('forbidden', 'This session does not act in this organization.');
 
 /**
- * Finds the caller, and checks session and club. It only records the verdict. The rate limit is charged first, to another counter for
- * refused callers; then {@link requireCaller} throws the verdict.
+ * Finds the caller, and checks session and club. It only records the verdict. Refused callers are first charged to a separate counter of
+ * the rate limit. Then {@link requireCaller} throws the verdict.
  */
 export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
@@ -31,12 +31,12 @@ export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Mid
   };
 }
 
-/** The request's connections to Postgres count for the club in its path (ENG-17). */
+/** The Postgres connections of the request count for the club in its path (ENG-17). */
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * For paths without a club: the connections count for the club in the body, because confirmations wait for a club's count of students
- * too. If only a token identifies the club, such requests share one share.
+ * For paths without a club, the connections count for the club in the body, because confirmations wait for a club's count of students too.
+ * Requests with only a token share one group, because their club is not yet known.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };
@@ -50,8 +50,8 @@ export const requireCaller: Middleware = async (context, next) => {
 };
 
 /**
- * For operations of a club that need no session. It runs after the rate limit, which needs no club to charge an address: while Postgres
- * is down, the counters answer.
+ * For operations of a club that need no session. The check runs after the rate limit, which needs no club to charge an address. So the
+ * counters still answer while Postgres is down.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
@@ -72,7 +72,7 @@ export function requireRole({ roles }: ContractOperation): Middleware {
   };
 }
 
-/** Replaces a text that cannot be a club's id. It is looked up like an id, and no caller acts in it. */
+/** Replaces a text that cannot be a club's id. The lookup runs as for an id, and finds no caller. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {
@@ -83,7 +83,7 @@ function clubIdOf(context: Context): string {
   return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
 }
 
-/** @returns the id of the club in the path or the body; {@link noSuchClub} if neither has one */
+/** @returns the id of the club in the path or the body, or {@link noSuchClub} if both lack one */
 export function clubNamedBy(context: Context): string {
   const { params } = context as Context & { params?: Record<string, string> };
   const { body } = context.request as unknown as { body?: { club_id?: unknown } | null };

@@ -1,12 +1,12 @@
 /**
- * Answers to requests with an address leave at ticks, counted from their arrival (DEC-63). The work takes different times for known and
- * unknown addresses, and the timing must not reveal which it was.
+ * Answers to requests with an address leave at ticks, counted from their arrival (DEC-63). Known and unknown addresses need different
+ * times, and the timing must not reveal the difference.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** Operations that take an address, and whose answer does not depend on whether an account exists. */
+/** Operations with an address whose answer does not depend on whether an account exists. */
 const steady: ReadonlySet<string> = new Set<OperationId>([
   'signUpStudent',
   'resendStudentVerification',
@@ -18,7 +18,7 @@ const steady: ReadonlySet<string> = new Set<OperationId>([
   'requestAdministratorPasswordReset',
 ]);
 
-/** @returns no middleware for other operations */
+/** @returns an empty list for other operations */
 export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middleware[] {
   const { answerTickMs } = settings;
   if (answerTickMs === 0 || !steady.has(operationId)) return [];
@@ -28,14 +28,14 @@ export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middle
       try {
         return await next();
       } finally {
-        // An opened session already shows that the account exists.
+        // A new session already shows that the account exists.
         if (context.status !== 200) await pause(restOfTick(performance.now() - arrived, answerTickMs));
       }
     },
   ];
 }
 
-/** @returns the milliseconds from `elapsedMs` to the next tick; work that takes longer than one tick ends with a later tick */
+/** @returns the milliseconds from `elapsedMs` to the next tick. Longer work ends at a later tick. */
 export function restOfTick(elapsedMs: number, tickMs: number): number {
   return Math.ceil(elapsedMs / tickMs) * tickMs - elapsedMs;
 }

@@ -1,4 +1,4 @@
-/** Answers requests without an operation: 405 for a known path, 404 for an unknown one. Writes are charged too. */
+/** Answers requests without an operation: 405 for a known path, 404 for an unknown path. Writes are charged too. */
 import type { ContractOperation, Method } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
@@ -21,7 +21,7 @@ function pathsOf(operations: readonly ContractOperation[]): KnownPath[] {
   return [...byPath.values()];
 }
 
-/** Whether a path matches a known one, with any text in place of a parameter. */
+/** Whether a path matches a known path, with any text in place of a parameter. */
 function fits({ parts }: KnownPath, path: string): boolean {
   const segments = path.split('/');
   return (
@@ -39,11 +39,11 @@ function isBefore(one: KnownPath, other: KnownPath): boolean {
   return at >= 0 && !one.parts[at]?.startsWith('{');
 }
 
-/** Whether every request to the special path would also match the general one: `…/media/storage` and `…/media/{mediaId}`. */
+/** Whether every request to the special path also matches the general path: `…/media/storage` and `…/media/{mediaId}`. */
 const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
-/** @returns the methods that a general path has and a special path lacks, and which would answer in its place */
+/** @returns the methods of the general path that the special path lacks, and that would answer its requests */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);
   return known
@@ -57,12 +57,12 @@ export function methodsOfOthers(operations: readonly ContractOperation[]): { koa
     .filter(({ methods }) => methods.length > 0);
 }
 
-/** @param operations of the contract; they define the methods of each path */
+/** @param operations the operations of the contract, which define the methods of each path */
 export function answerUnmatched(operations: readonly ContractOperation[]): Middleware {
   const known = pathsOf(operations);
   return async (context) => {
     const fitting = known.filter((one) => fits(one, context.path));
-    // Among matching paths, two differ only if one has a literal segment and the other a parameter.
+    // Two matching paths differ only if one path has a literal segment and the other path has a parameter.
     const special = fitting.find((path) => !fitting.some((other) => isBefore(other, path)));
     if (special) {
       context.set('Allow', [...special.methods].map((method) => method.toUpperCase()).join(', '));

@@ -13,7 +13,7 @@ export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number; s
   return { data: [...fitting.rows], total, ...(fitting.shortened && { shortened: true }) };
 }
 
-/** One page of the messages of a conversation, with the same size limit. */
+/** One page of the messages of a conversation, with an equal size limit. */
 export function messagesPage<Conversation extends { messages: unknown[] }>(
   conversation: Conversation,
   total: number,
@@ -22,7 +22,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>(
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** The same answer whether or not the call had an effect, so that callers cannot probe for accounts (DEC-13). */
+/** An equal answer whether or not the call had an effect, so that callers cannot probe for accounts (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

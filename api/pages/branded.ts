@@ -8,7 +8,7 @@ import { escapeHtml } from '../../platform/core/text.policy.ts';
 
 type PublicBranding = RecordOf<'PublicBranding'>;
 
-/** @param style of the page, which names the colour as `var(--accent)` @returns the page's style in the club's colour */
+/** @param style the style of the page, which names the colour as `var(--accent)` @returns the style of the page in the club's colour */
 export function styleOf(style: string, branding: PublicBranding | undefined): string {
   return `:root{--accent:${branding?.accent_color ?? standardAccent}}\n${style}`;
 }
@@ -36,7 +36,7 @@ export function headOf(branding: PublicBranding, clubName: string): string {
     : `<p class="logo"><img src="${escapeHtml(branding.logo_url)}" alt="${escapeHtml(clubName)}"></p>`;
 }
 
-/** @returns the legal footer and the links under a page; empty if the club has none */
+/** @returns the legal footer and the links under a page; empty if the club has neither */
 export function footOf({ legal_footer: legalFooter, links }: PublicBranding, direction: Direction): string {
   const foot = footerHtml({ legalFooter: legalFooter ?? null, links }, direction);
   return foot === '' ? '' : `<footer>${foot}</footer>`;

@@ -74,7 +74,7 @@ function rowsOf(data: Verification, wording: Wording): [string, string][] {
   ];
 }
 
-/** Text that people wrote, in the direction of its script. */
+/** Text of users, in the direction of its script. */
 function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }

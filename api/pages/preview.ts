@@ -1,4 +1,4 @@
-/** The page of a preview: an e-mail as one recipient would see it, on a screen and on a phone, and its text (CAMP-46). */
+/** The page of a preview: an e-mail as one recipient would see it, for a screen and for a phone, and its text (CAMP-46). */
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -17,13 +17,14 @@ const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 /** The permissions of the page and the e-mail: links open in new pages. Neither can run a script, send a form or have an origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
-/** The origins of an e-mail's images. Its author can choose none of these addresses. */
+/** The origins of an e-mail's images. The author of the e-mail cannot choose these addresses. */
 const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
 /**
- * A permanent address of a public file, such as the club's logo, redirects to the store's host. Then any image address must be allowed.
+ * A permanent address of a public file, such as the club's logo, redirects to the store's host. Then the policy must allow any image
+ * address.
  */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
@@ -81,10 +82,10 @@ const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
 };
 const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
 
-/** The largest page, in bytes. It contains the e-mail twice, and its text once. */
+/** The maximum size of the page, in bytes. The page contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
-/** @returns the e-mail on a screen and on a phone. For a large e-mail the phone is left out, for a still larger one both. */
+/** @returns the e-mail on a screen and on a phone. A large e-mail has no phone view, and a still larger e-mail has no view at all. */
 function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);
@@ -95,7 +96,7 @@ function copiesOf(frame: string, besideBytes: number, wording: Wording): string 
         <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
-/** A cache of frames, by the HTML of the e-mail: a page is opened more often than the e-mail changes. */
+/** A cache of frames by the HTML of the e-mail, because a page is opened more often than the e-mail changes. */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
 function framed(html: string, wording: Wording): string {
@@ -107,7 +108,7 @@ function framed(html: string, wording: Wording): string {
   return frame;
 }
 
-/** Links open in new pages. The unsubscribe link gets no address, because even `#` would lead to this page. */
+/** Links open in new pages. The unsubscribe link has no address, because even `#` would open this page. */
 const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
@@ -116,7 +117,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** Text that people wrote, in the direction of its script. */
+/** Text of users, in the direction of its script. */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

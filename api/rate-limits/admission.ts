@@ -20,20 +20,20 @@ import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
-/** The facts of a call when it is charged: after session and membership were checked, before the body is read. */
+/** The facts of a call at its charge: after the checks of session and membership, and before the body is read. */
 export interface Call {
   readonly method: string;
-  /** The path that the router matches: still percent-encoded; without origin, query and fragment. */
+  /** The path that the router matches: still percent-encoded, without origin, query and fragment. */
   readonly path: string;
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;
-  /** The owner of the session; undefined without a session, and if the operation needs none. */
+  /** The owner of the session. Undefined without a session, and if the operation needs none. */
   readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
-  /** The student whom a token in the path names, if the operation needs nothing else (CAMP-5). */
+  /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
-  /** The club of the path, once the caller is known to act in it. */
+  /** The club of the path, once the caller is known to be a member or student of it. */
   readonly clubId: string | undefined;
-  /** Whether the call will be answered with 401, or with the club's 403. */
+  /** Whether the call will be answered with 401 or with the club's 403. */
   readonly refused: boolean;
 }
 
@@ -56,13 +56,14 @@ export interface Call {
 export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // One after another: if a narrow network is over its limit, the call does not count for the wider network of its neighbours.
+  // One counter after the other: if a narrow network is above its limit, the call does not count for the wider network, which has other
+  // subscribers.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 
 /**
- * Charges the club for a student's call on one of its paths, once the call is about to change something. A call that changes nothing
- * costs the club nothing. So a student cannot keep the administrators from writing (DEC-53). {@link admit} has charged any other call.
+ * Charges the club for a student's call on one of the club's paths, once the call is about to change data. A call without a change costs
+ * the club nothing. So a student cannot block the administrators' writes (DEC-53). {@link admit} has charged any other call.
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
@@ -78,8 +79,8 @@ export async function admitChange(limiter: Charging, call: Call, now: number): P
 }
 
 /**
- * Charges the beginning of a resumable upload (LIM-22).
- * @param file of a student, or of the club if it has no owner: the club's files share the limit
+ * Charges the start of a resumable upload (LIM-22).
+ * @param file the owner of the file: a student, or the club, whose files share the limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
@@ -91,7 +92,7 @@ export async function admitUpload(
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
   if (ownerId !== null) return charge(limiter, { rule: ofRule(uploadCreations), subject: ownerId }, now);
-  const sharedBy = { kind: 'file', id } as const; // the token names only the file, not the person who reserved it
+  const sharedBy = { kind: 'file', id } as const; // the token names only the file, and not the person who reserved it
   return charge(limiter, { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy }, now);
 }
 
@@ -124,7 +125,7 @@ interface Charge {
   readonly subject: string;
   /** The caller, if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Budgets that callers of this kind use up together first. */
+  /** Shared budgets of callers of this kind, which are charged first. */
   readonly narrower?: readonly Budget[];
 }
 

@@ -1,16 +1,16 @@
-/** A circuit breaker for a store that is down. After a failure, one call a second tries the store; the other calls fail immediately. */
+/** A circuit breaker for an unavailable store. After a failure, one call a second tries the store. The other calls fail immediately. */
 import { CountersUnavailable, storeDeadlineMs } from './counter-store.ts';
 
-/** The time for which a store that failed is not called, in milliseconds. */
+/** The time for which a failed store is not called, in milliseconds. */
 const restMs = 1_000;
 
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * @param clock milliseconds; if it goes backwards, the store is tried again
- * @param onFailure called with each failure of the store itself: at most one a second once it is down, besides calls in flight
- * @returns a function that runs work on the store; rejects with {@link CountersUnavailable} if the work fails, takes longer than
- * `deadlineMs`, or is not tried because the circuit is open
+ * @param clock milliseconds; if the clock goes backwards, the store is tried again
+ * @param onFailure is called with each failure of the store, at most once a second while it is down, plus calls in flight
+ * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
+ * `deadlineMs`, or is not tried because the circuit is open.
  */
 export function createCircuit(
   clock: () => number,
@@ -23,7 +23,7 @@ export function createCircuit(
     if (failedAt !== undefined) {
       const rested = clock() - failedAt;
       if (rested >= 0 && rested < restMs) throw new CountersUnavailable();
-      failedAt = clock(); // this call tries; calls that arrive meanwhile do not
+      failedAt = clock(); // this call tries the store, and simultaneous calls do not
     }
     try {
       const result = await within(deadlineMs, work());
@@ -37,7 +37,7 @@ export function createCircuit(
   };
 }
 
-/** Rejects after the deadline; the store's own time limits end the work itself. */
+/** Rejects after the deadline. The store's own time limits end the work. */
 async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {

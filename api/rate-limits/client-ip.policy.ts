@@ -1,14 +1,14 @@
-/** The client's address behind trusted proxies, and the networks of it that a rate limit counts. */
+/** The client's address behind trusted proxies, and its networks that a rate limit counts. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The client of a peer without a readable address, because its connection is already closed. All of these count as one client. */
+/** The client of a peer without a readable address, because its connection is already closed. All such clients count as one client. */
 export const unknownClient = 'unknown';
 
 /**
- * The IPv6 networks that a limit counts (DEC-30). First the /64 of a subscriber, who can use all its 2^64 addresses. Then the /48 that
- * providers give to a site, or to anyone who asks. It contains 65,536 such /64 networks, and many people may share it.
+ * The IPv6 networks that a limit counts (DEC-30). The first is the /64 of a subscriber, who can use all its 2^64 addresses. The second is
+ * the /48, which providers give to a site or on request. It contains 65,536 such /64 networks, and many people may share it.
  */
 const countedNetworks = [
   { bits: 64, times: 1 },
@@ -23,13 +23,13 @@ interface CountedAddress {
 }
 
 /**
- * The client's address: the peer of the connection or, if that is a trusted proxy, the hop that the proxy names. X-Forwarded-For is read
- * from the right, where our own proxies write. Entries to the left of the first untrusted hop are unproven claims of the client. So are
- * entries to the left of an entry that is no plain address.
+ * The client's address: the peer of the connection or, if the peer is a trusted proxy, the hop that the proxy names. X-Forwarded-For is
+ * read from the right, because trusted proxies append to its end. Entries to the left of the first untrusted hop are unproven claims of the
+ * client. So are entries to the left of an invalid entry.
  *
  * @param remoteAddress the socket's peer
- * @param xForwardedFor the header as it came, several of them joined by commas
- * @param trustedProxies networks (CIDR) of our own proxies; the header is ignored unless the peer is in one of them
+ * @param xForwardedFor the received header; several headers are joined by commas
+ * @param trustedProxies networks (CIDR) of the trusted proxies. The header is ignored unless the peer is in one of these networks.
  * @returns the canonical text of an address (an IPv4-mapped IPv6 address is the IPv4 address), or {@link unknownClient}
  */
 export function clientIp(
@@ -54,7 +54,7 @@ export function clientIp(
 
 /**
  * @param remoteAddress the socket's peer
- * @param networks (CIDR) of our own proxies
+ * @param networks networks (CIDR) of the trusted proxies
  * @returns whether the peer is a trusted proxy
  */
 export function isTrusted(remoteAddress: string | undefined, networks: readonly string[]): boolean {
@@ -63,8 +63,8 @@ export function isTrusted(remoteAddress: string | undefined, networks: readonly 
 }
 
 /**
- * The addresses that a limit for each IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
- * @param ip an address as {@link clientIp} returns it; any other text counts as itself
+ * The subjects that a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
+ * @param ip an address from {@link clientIp}; any other text is returned unchanged
  */
 export function addressesCounted(ip: string): readonly CountedAddress[] {
   const address = parse(ip);
@@ -76,12 +76,12 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
   });
 }
 
-/** The networks that one subscriber, or a few neighbours, can have for themselves. */
+/** The networks that belong to one subscriber or a few neighbours. */
 const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 
 /**
- * The network for limits that a single address, or a single site, must not use up (DEC-62).
- * @param ip an address as {@link clientIp} returns it; any other text counts as itself
+ * The network for limits that a single address or a single site must not use up (DEC-62).
+ * @param ip an address from {@link clientIp}; any other text is returned unchanged
  * @returns in CIDR notation
  */
 export function networkOf(ip: string): string {
@@ -95,7 +95,7 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** Strict: shortened, octal and hexadecimal spellings of IPv4 are refused, and so are ports. */
+/** Strict: refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);

@@ -8,22 +8,22 @@ export class CountersUnavailable extends Error {
   }
 }
 
-/** The time for which a request may wait for its counter, in milliseconds; then the counters count as down. */
+/** The time for which a request may wait for its counter, in milliseconds. After this time the counters count as unavailable. */
 export const storeDeadlineMs = 500;
 
-/** Counters that several processes share. Every method rejects with the driver's error if the store is unusable. */
+/** Counters that several processes share. Every method rejects with the driver's error if the store is unavailable. */
 export interface CounterStore {
   /**
    * Adds to a counter, atomically.
-   * @param keepSeconds how long a new counter is kept
-   * @param by 1 if absent; -1 takes an earlier call back
+   * @param keepSeconds the lifetime of a new counter
+   * @param by the default is 1; -1 takes an earlier call back
    * @returns the count, including this call
    */
   increment(key: string, keepSeconds: number, by?: 1 | -1): Promise<number>;
-  /** @returns the count; 0 for a missing counter, which this does not create */
+  /** @returns the count, or 0 for a missing counter, which this call does not create */
   read(key: string): Promise<number>;
   /** Resolves when the store can count. */
   ready(): Promise<void>;
-  /** Closes the connections; the store is unusable afterwards. */
+  /** Closes the connections. The store cannot be used afterwards. */
   close(): Promise<void>;
 }

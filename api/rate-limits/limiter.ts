@@ -1,5 +1,5 @@
 /**
- * Charges calls to the counters of the rate limits. It uses fixed windows; early retries consume the next window in advance
+ * Charges calls to the counters of the rate limits. It uses fixed windows. Early retries are charged to the next window in advance
  * (docs/adr/0002).
  */
 import { createHmac, hkdfSync } from 'node:crypto';
@@ -15,35 +15,35 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 export { CountersUnavailable } from './counter-store.ts';
 
-/** `retryAfterSeconds`: whole seconds until the first window that still has allowance. */
+/** `retryAfterSeconds`: whole seconds until the first window with a free call. */
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 export interface Limiter {
   /**
    * Counts one call of a subject, and decides whether it may pass.
-   * @param subject the club's id, the student's id or the counted address; stored as a keyed hash
+   * @param subject the club's id, the student's id or the counted address, which is stored as a keyed hash
    * @param now Unix milliseconds
-   * @throws CountersUnavailable when the counters are unreachable; at most one wait of half a second each second
+   * @throws CountersUnavailable CountersUnavailable when the counters are unreachable. At most one call a second waits, for half a second.
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**
    * Counts one call of a caller who shares a club's budget with others. A refused call is charged only to the caller's own next window
    * (LIM-24).
-   * @param of the club's id and the caller's
+   * @param of the club's id and the caller's id
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
-   * Counts a try that may later not count, such as a sign-in with the right password ({@link Limiter.takeBack}). A refused try charges no
+   * Counts a try that may be taken back, such as a sign-in with the correct password ({@link Limiter.takeBack}). A refused try charges no
    * other window, because the caller may not be the owner of the counter.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
-  /** Takes a try back. @param now of the try @throws CountersUnavailable */
+  /** Takes a try back. @param now the time of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
-   * Remembers a subject for one to two times the memory's time. The counters hold only its keyed hash.
+   * Remembers a subject for one to two times the memory's duration. The counters store only its keyed hash.
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
@@ -51,16 +51,16 @@ export interface Limiter {
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
   /**
-   * Counts only in this process, by a far smaller limit (DEC-29). It is for calls that must neither be refused nor be unlimited while the
-   * counters are down.
+   * Counts only in this process, with a much smaller limit (DEC-29). It is for calls that must be neither refused nor unlimited while the
+   * counters are unavailable.
    */
   chargeHere(subject: string, now: number): Verdict;
-  /** Resolves when the counters are usable; rejects with CountersUnavailable. */
+  /** Resolves when the counters can be used, or rejects with CountersUnavailable. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A fact that is remembered for a time, without being counted. */
+/** A fact about a subject that is remembered for a time, without a count. */
 export interface Memory {
   readonly name: string;
   readonly seconds: number;
@@ -69,33 +69,41 @@ export interface Memory {
 export interface LimiterOptions {
   /** `postgres://` of a migrated database, or `redis://`. */
   readonly url: Secret;
-  /** The key of the hashes that replace subjects, so that the counters hold no address; equal in every process. */
+  /** The key of the hashes that replace subjects, so that the counters contain no address. It is equal in every process. */
   readonly masterKey: Secret<Buffer>;
-  /** Milliseconds; measures how long a store that is down is not called. */
+  /** Milliseconds. Measures how long an unavailable store is not called. */
   readonly clock: () => number;
-  /** Called when the store fails, at most about once a second. Ordinary writes then pass unlimited, which an operator should know. */
+  /**
+   * Is called when the store fails, at most about once a second. An operator should know, because ordinary writes then pass without a
+   * limit.
+   */
   readonly onFailure: (error: unknown) => void;
   /**
-   * The time for which a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer, because their machine
-   * may be busy.
+   * The time for which a call waits for its counter; the default is {@link storeDeadlineMs}. Tests of exact counts wait longer, because
+   * their machine may be slow.
    */
   readonly deadlineMs?: number;
 }
 
-/** A counter lives from its first charge, which may be one window early, to the end of its window, and one more window for slow calls. */
+/**
+ * A counter lives from its first charge, which may be one window early, to the end of its window. It stays one more window for slow calls.
+ */
 const windowsKept = 3;
 /** A remembered subject counts in its own window and in the next one. */
 const windowsRemembered = 2;
-/** The most subjects that are known to have no allowance until the window after the next. Beyond this number the memory is cleared. */
+/**
+ * The maximum number of subjects that are known to have no free call before the window after the next. Above this number the memory is
+ * cleared.
+ */
 const spentRemembered = 10_000;
 
-/** One after another: a call that finds a counter used up does not charge the counters after it. */
+/** One counter after the other: a call that finds a counter used up does not charge the counters after it. */
 async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
   for (const one of counters) if (!(await one.has())) return false;
   return true;
 }
 
-/** Opens the counters on their own connections; they may be down, and may come back. */
+/** Opens the counters on their own connections. The store may be unavailable, and may return later. */
 export function createLimiter({
   url,
   masterKey,
@@ -108,7 +116,7 @@ export function createLimiter({
     : openPostgresCounters(url, deadlineMs);
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
   const reach = createCircuit(clock, onFailure, deadlineMs);
-  /** Maps a counter to the window in which it and the next window were used up. So a flood of calls costs the store nothing. */
+  /** Maps a counter to the window in which its current and next window were used up. So a flood of calls causes no load on the store. */
   const spent = new Map<string, number>();
 
   const nameOf = (counter: string, subject: string) =>
@@ -123,7 +131,7 @@ export function createLimiter({
       retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
     });
     return {
-      /** Known without the store: this window and the next one are used up. */
+      /** Known without the store: this window and the next window are used up. */
       spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
       /** @returns the calls of this window, including this call */
       count: () => increment(window),
@@ -132,7 +140,7 @@ export function createLimiter({
       refusedUntilNext: () => refusedUntil(window + 1),
       /** Charges a refused call to the next window. */
       async refuse(): Promise<Verdict> {
-        // Counting beyond the limit changes nothing: at most the whole next window is consumed.
+        // A count above the limit has no further effect: at most the whole next window is used up.
         if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);
         if (spent.size >= spentRemembered) spent.clear();
         spent.set(name, window);

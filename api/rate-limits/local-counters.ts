@@ -1,11 +1,11 @@
-/** Counters of one process, for calls that must stay limited while the shared counters are down (DEC-29). */
+/** Counters of one process, for calls that must stay limited while the shared counters are unavailable (DEC-29). */
 import type { Verdict } from './limiter.ts';
 import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 const windowSeconds = 60;
-/** Enough for a person who mistypes a password, and useless for guessing. */
+/** Enough for a person who mistypes a password, and useless for guesses. */
 const callsOfASubject = 3;
-/** For all subjects together. An attacker with many addresses gets no more, and the memory is bounded. */
+/** The limit for all subjects together. An attacker with many addresses gets no more, and the memory is bounded. */
 const callsOfAll = 30;
 
 /** @returns a function that counts one call of a subject within these limits */

@@ -1,6 +1,5 @@
 /**
- * Counters of the rate limits in Postgres, on their own connections: they and the busy pool of business statements must not delay each
- * other.
+ * Counters of the rate limits in Postgres, on their own connections, so that counters and business statements do not delay each other.
  */
 import { Pool } from 'pg';
 import { gathered } from '../../platform/core/gathered.ts';
@@ -8,22 +7,22 @@ import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** The most counting statements in progress, if one of them is slow: one hanging connection must not hold all calls. */
+/** The maximum number of running count statements if a statement is slow: one stalled connection must not block all calls. */
 const countsAtOnce = 3;
-/** One more connection removes expired counters. */
+/** One more connection, which removes expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
-/** Small enough that one page stays far below the deadline of a statement. */
+/** Small enough that one page takes much less time than a statement may take. */
 const sweepPage = 1_000;
 
 interface Increment {
   key: string;
-  /** The time for which a new counter is kept. */
+  /** The lifetime of a new counter. */
   keepSeconds: number;
   by: number;
 }
 
-/** Sorted, so that two processes that count the same calls lock the rows in one order. An expired counter begins at zero. */
+/** The keys are sorted, so that two processes that count equal calls lock the rows in one order. An expired counter starts at zero. */
 const countCalls = {
   name: 'count_calls',
   text: `
@@ -37,13 +36,13 @@ const countCalls = {
 
 const sumOf = (increments: readonly Increment[] = []) => increments.reduce((sum, { by }) => sum + by, 0);
 
-/** A {@link CounterStore} that also removes expired counters, which Postgres does not do by itself. */
+/** A {@link CounterStore} that also removes expired counters, because Postgres has no expiry of rows. */
 export interface PostgresCounters extends CounterStore {
-  /** Deletes the expired counters. @returns how many there were */
+  /** Deletes the expired counters. @returns the number of deleted counters */
   clearExpired(): Promise<number>;
 }
 
-/** @param url of a database whose migrations have run: they create the table */
+/** @param url the address of a migrated database, because the migrations create the table */
 export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresCounters {
   const pool = new Pool({
     connectionString: url.reveal(),
@@ -51,12 +50,12 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     max: connections,
     keepAlive: true,
     connectionTimeoutMillis: deadlineMs,
-    query_timeout: deadlineMs, // the role's own limits end statements in Postgres
+    query_timeout: deadlineMs, // the time limits of the Postgres role end statements
   });
-  pool.on('error', () => undefined); // an idle connection broke: the pool has dropped it, and the next count opens another
-  const count = async (asked: readonly Increment[]) => {
+  pool.on('error', () => undefined); // an idle connection broke: the pool has removed it, and the next count opens another connection
+  const count = async (increments: readonly Increment[]) => {
     const now = Date.now();
-    const ofKeys = Map.groupBy(asked, ({ key }) => key);
+    const ofKeys = Map.groupBy(increments, ({ key }) => key);
     const keys = [...ofKeys.keys()];
     const { rows } = await pool.query<{ key: string; points: number }>({
       ...countCalls,
@@ -67,9 +66,9 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
         now,
       ],
     });
-    // Each caller gets its own count; the last caller gets the count of the row.
+    // Each caller gets its own count. The last caller gets the count of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
-    return asked.map(({ key, by }) => {
+    return increments.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;
       counts.set(key, own);
       return own;
@@ -83,7 +82,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       const page = await pool.query(
         `DELETE FROM ${table} WHERE key IN
           (SELECT key FROM ${table} WHERE expire < $1 ORDER BY expire LIMIT ${sweepPage} FOR UPDATE SKIP LOCKED)`,
-        [Date.now()], // expiries use the machine's clock
+        [Date.now()], // expiry times use the machine's clock
       );
       cleared += page.rowCount ?? 0;
       if ((page.rowCount ?? 0) < sweepPage) return cleared;

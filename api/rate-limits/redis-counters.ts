@@ -13,19 +13,19 @@ export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore
     connectTimeout: deadlineMs,
     commandTimeout: deadlineMs,
     socketTimeout: deadlineMs * 2, // a silent connection is replaced
-    enableOfflineQueue: false, // a count that cannot be made now is useless later
-    autoResendUnfulfilledCommands: false, // the call may have been counted already
+    enableOfflineQueue: false, // a count that cannot run now is useless later
+    autoResendUnfulfilledCommands: false, // the lost call may have been counted already
     maxRetriesPerRequest: 0,
     retryStrategy: () => reconnectAfterMs,
   });
-  redis.on('error', () => undefined); // each count that fails reports it itself
+  redis.on('error', () => undefined); // each failed count reports its own error
   const counters = new RateLimiterRedis({
     storeClient: redis,
     keyPrefix: 'rate_limit_counters',
-    points: 0, // the limiter judges the limits, and needs only the count
+    points: 0, // the limiter compares the limits, and needs only the count
     duration: 0,
   });
-  const firstConnection = redis.connect().catch(() => undefined); // if it fails, ioredis keeps trying
+  const firstConnection = redis.connect().catch(() => undefined); // ioredis keeps trying after a failure
 
   return {
     async increment(key, keepSeconds, by = 1) {

@@ -1,11 +1,11 @@
-/** The rate limits as a table (LIM-1 to LIM-11), and the row of a request. */
+/** The rate limits as a table (LIM-1 to LIM-11), and the choice of a row for a request. */
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** One budget of calls. Rows with the same counter share it. */
 export interface Budget {
   readonly counter: string;
-  /** Calls that one subject may make in one window. */
+  /** The calls that one subject may make in one window. */
   readonly limit: number;
   readonly windowSeconds: number;
   /**
@@ -20,10 +20,10 @@ export interface Rule extends Budget {
   /** The name of the limited action, for people. */
   readonly name: string;
   readonly methods: readonly WriteMethod[];
-  /** In the form of the contract: `{parameter}` matches one segment, a final `*` matches any segments or none. */
+  /** The path in the form of the contract: `{parameter}` matches one segment, a final `*` matches any number of segments. */
   readonly path: string;
   /**
-   * The rule while the counters are unreachable: the call passes, is counted in its process by a small limit, or gets `503
+   * The effect of unavailable counters: the call passes, is counted in its process with a small limit, or gets `503
    * rate_limit_unavailable`.
    */
   readonly whenDown: 'pass' | 'local' | 'refuse';
@@ -35,17 +35,17 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators use it too (DEC-25). */
+/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators share it (DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
-/** One row with two paths for one action, so that a student's comments are counted together on lessons and posts. */
+/** One action with two paths, so that a student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
-/** "Combined": booking and cancelling use one budget. */
+/** Booking and canceling use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
 /** Two ways to end the rights of a member or an invited person. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
-/** The club write limit; administrators also use it on classroom paths. */
+/** The club write limit. Administrators also use it on classroom paths. */
 export const clubWrites: Rule = {
   name: 'Write operations of a club',
   methods: writeMethods,
@@ -67,7 +67,7 @@ export const studentWritesOfClub: Rule = {
   scope: 'student',
 };
 
-/** The part of {@link clubWrites} that all students of a club may use together, so that its administrators keep the rest (DEC-53). */
+/** The part of {@link clubWrites} that all students of a club may use together. The administrators keep the rest (DEC-53). */
 export const studentsShareOfClub: Rule = {
   ...clubWrites,
   name: "Changes of the club's students",
@@ -76,8 +76,8 @@ export const studentsShareOfClub: Rule = {
 };
 
 /**
- * Calls that fail authentication or membership on a path that charges a club or a student. They count for their address at the rate of
- * "per IP elsewhere", so that an outsider cannot use up a club's 60.
+ * Calls that fail authentication or membership on a path that charges a club or a student. They are counted for their address at the rate
+ * of "per IP elsewhere", so that an outsider cannot use up a club's 60 calls.
  */
 export const refusedCalls: Rule = {
   name: 'Refused write operations',
@@ -117,7 +117,7 @@ export const wrongCodesOfSource: Budget = {
   scope: 'ip',
 };
 
-/** The beginning of resumable uploads, on their own listener: for a student, or for a club's library (LIM-22). */
+/** The start of resumable uploads, on their own listener: for a student, or for a club's library (LIM-22). */
 export const uploadCreations: Budget = { counter: 'upload_creations', ...writeRate, scope: 'student' };
 export const libraryUploadCreations: Budget = {
   ...uploadCreations,
@@ -125,14 +125,14 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
-/** Requests for archives, on the same listener. A client that downloads an archive in parts makes several (LIM-23). */
+/** Requests for archives, on the same listener. A client that downloads an archive in parts makes several requests (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
-/** Requests for the page of a preview, which needs no session. A person opens a few, and no person needs more (LIM-29). */
+/** Requests for the page of a preview, which needs no session. A person opens only a few pages (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
 /**
- * Every row. If several match, the most specific one applies ({@link ruleFor}). The order has no meaning.
+ * All rows. If several rows match, the most specific row applies ({@link ruleFor}). The order has no meaning.
  *
  * - `GET /v1/auth/session` and its `DELETE` are exempt from the credential limit, because that row is for `POST`. The first is a read,
  * the second a write "elsewhere".
@@ -282,17 +282,17 @@ const bySpecificity = rules
     const fixed = openEnded ? segments.slice(0, -1) : segments;
     return { rule, fixed, openEnded, literals: fixed.filter((segment) => !isParameter(segment)).length };
   })
-  .toSorted((left, right) => right.literals - left.literals);
+  .toSorted((a, b) => b.literals - a.literals);
 
 /**
- * The row of a request: among the rows that match, the one with the most literal segments.
+ * The row of a request: the matching row with the most literal segments.
  *
- * It uses only the path, whether or not an operation answers there. So later operations and paths without an operation are limited too.
- * Spellings that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
+ * It uses only the path, whether or not an operation exists there. So later operations and unknown paths are limited too. Spellings that a
+ * router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to one row.
  *
- * @param request the method, and the path that the router matches: still percent-encoded; without origin, query and fragment, which must
- * be cut off as the router does it (an absolute-form target would avoid its row)
- * @returns undefined for every request that is not a write: reads are not limited
+ * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The caller
+ * must cut the path as the router does. Otherwise a request with an absolute URI would avoid its row.
+ * @returns undefined for every request that is not a write, because reads are not limited
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {
   const method = writeMethods.find((candidate) => candidate === request.method.toUpperCase());
@@ -306,7 +306,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** The path is split before it is decoded, because an encoded slash belongs to its segment for the router too. */
+/** The path is split before it is decoded, because the router also keeps an encoded slash inside its segment. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')
@@ -318,7 +318,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // malformed encoding matches no literal of the table; it may still match a parameter
+    return segment; // malformed encoding matches no literal of the table, but may match a parameter
   }
 }
 

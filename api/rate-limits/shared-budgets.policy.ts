@@ -1,10 +1,10 @@
 /**
- * How callers share the budget of a whole club (LIM-24): no caller can use up the calls of the others. Each caller has a budget of their
- * own. A share of it passes even if the others have used up the club's budget (docs/adr/0049).
+ * How callers share the budget of a club (LIM-24): no caller can use up the calls of the others. Each caller has a separate budget. A share
+ * of it passes even if other callers have used up the club's budget (docs/adr/0049).
  */
 import type { Budget } from './rules.policy.ts';
 
-/** The kinds of callers that share a club's budgets. Callers of one kind have the same bounds. */
+/** The kinds of callers that share a club's budgets. Callers of one kind have equal bounds. */
 export type SpenderKind = 'admin' | 'student' | 'file';
 
 /** The bounds of one kind of caller, as fractions of the club's budget. */
@@ -13,7 +13,7 @@ interface Bounds {
   readonly own: number;
   /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
-  /** The most calls that the shares of all callers of the kind add to the club's budget. */
+  /** The maximum number of calls that the shares of all callers of the kind add to the club's budget. */
   readonly reserve: number;
 }
 
@@ -21,19 +21,19 @@ interface Bounds {
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
-  /** A file of the club's library, whose token does not say who reserved it. */
+  /** A file of the club's library, whose token does not say who reserved the file. */
   file: { own: 1 / 6, share: 1 / 15, reserve: 5 },
 };
 
 const scopes = { admin: 'administrator', student: 'student', file: 'file' } as const;
 
-/** A club's budget as one caller may use it. */
+/** A club's budget from the view of one caller. */
 export interface SharedBudget {
   /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;
   /** The calls of the own budget that pass even if `pools` are used up. */
   readonly share: number;
-  /** The shared budgets. A call that finds one used up does not charge the budgets after it. */
+  /** The shared budgets. A call that finds one budget used up does not charge the budgets after it. */
   readonly pools: readonly Budget[];
   /** The calls of all callers that pass by their shares while `pools` are used up. */
   readonly reserve: Budget;
@@ -41,7 +41,7 @@ export interface SharedBudget {
 
 /**
  * @param budget the club's
- * @param narrower a budget that callers of this kind share before they reach the club's
+ * @param narrower a budget that callers of this kind share before they are charged to the club's budget
  */
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {
   const { own, share, reserve } = bounds[kind];

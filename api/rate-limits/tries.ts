@@ -1,6 +1,6 @@
 /**
- * Limits on guessing: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before
- * it is made, so that simultaneous tries do not pass the limit. It is taken back if it was not a wrong guess.
+ * Limits on guesses: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it
+ * runs, so that simultaneous tries do not exceed the limit. It is taken back if it was not a wrong guess.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -26,11 +26,11 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** The account as the caller wrote it, whether or not it exists: both count alike. */
+  /** The account as the caller wrote it. It counts equally whether or not it exists. */
   readonly account: string;
   /** A device with an earlier session of the account, if the caller proves it. */
   readonly device: string | undefined;
-  /** While the counters are down, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
+  /** While the counters are unavailable, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
   readonly whenDown: 'refuse' | 'pass';
 }
 
@@ -43,9 +43,9 @@ interface Counted {
 }
 
 /**
- * Makes a sign-in within its limit: ten wrong passwords in a quarter of an hour for all unknown sources together, and ten for each device
- * or network that the account knows.
- * @throws DomainError rate_limited, also for an account that does not exist; the errors of `signIn`
+ * Makes a sign-in within its limit: ten wrong passwords in a quarter of an hour for all unknown sources together, and ten for each known
+ * device or network.
+ * @throws DomainError rate_limited, also for an account that does not exist, and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
   const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
@@ -54,8 +54,7 @@ export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () 
 }
 
 /**
- * Remembers that the account had a session from this network. It throws nothing: a network that is not remembered counts as unknown
- * later.
+ * Remembers that the account had a session from this network. It never throws: without the record, the network counts as unknown later.
  */
 export async function rememberNetwork(
   limiter: Counting,
@@ -67,7 +66,7 @@ export async function rememberNetwork(
 /**
  * Claims a code within the limits on wrong codes of a student and of an address.
  * @param studentId absent for a person who signs up
- * @throws DomainError rate_limited, for right codes too; the errors of `claim`
+ * @throws DomainError rate_limited, also for valid codes, and the errors of `claim`
  */
 export async function tryCode<T>(
   limiter: Counting,
@@ -84,19 +83,19 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Always asked, so that the time of the answer reveals nothing about the device.
+  // Always looked up, so that the time of the answer reveals nothing about the device.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
   return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
 }
 
-/** The narrowest network that a limit counts, which is a subscriber's. */
+/** The narrowest network that a limit counts, which belongs to one subscriber. */
 function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** @param wrong the code of the error that leaves the try counted */
+/** @param wrong the code of the error after which the try stays counted */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,
@@ -116,7 +115,7 @@ async function within<T>(
       counted.push(one);
     }
   } catch (error) {
-    await takeBack(); // the try was not made
+    await takeBack(); // the try did not run
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
       throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {

@@ -1,21 +1,21 @@
-/** Codes that an operation gives because of what it is; the contract's introduction states the same rules. */
+/** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 
-/** What of an operation decides which codes it gives by rule. */
+/** The traits of an operation that decide its codes by rule. */
 export interface OperationTraits {
   readonly method: Method;
   readonly hasSession: boolean;
   readonly isUnderClub: boolean;
   readonly hasRoles: boolean;
   readonly hasBody: boolean;
-  /** Has parameters that can be wrong: of the query, or ids other than the club's. */
+  /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
 }
 
 /**
- * Codes that are given before an operation is found (`method_not_allowed`, `headers_too_large`, `not_found` of an unknown path) belong
- * to none.
+ * Codes that are returned before an operation is found (`method_not_allowed`, `headers_too_large`, `not_found` of an unknown path) belong
+ * to no operation.
  */
 const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (traits: OperationTraits) => boolean }[] =
   [
@@ -29,7 +29,7 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
 
-/** @param parameters those of the operation and of its path, without references */
+/** @param parameters the parameters of the operation and of its path, without references */
 export function traitsOf(
   method: Method,
   operation: OperationObject,
@@ -50,7 +50,7 @@ export function codesByRule(traits: OperationTraits): ErrorCode[] {
   return rules.filter(({ holds }) => holds(traits)).flatMap(({ codes }) => codes);
 }
 
-/** Names in paths that are not judged by their form: what names no club of the caller gets the same 403, what names no certificate and no slug the same 404. */
+/** Path parameters whose form is not checked: an unknown club gets an equal 403, and an unknown certificate or slug an equal 404. */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 export function isJudged(parameter: { readonly name: string }): boolean {

@@ -1,4 +1,4 @@
-/** The error responses that an operation has because of its codes. The shared responses are in contract/responses.yaml. */
+/** The error responses of an operation, which follow from its codes. The shared responses are in contract/responses.yaml. */
 import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
 import type { Reference } from '../openapi.ts';
 import { codesByRule, type OperationTraits } from './error-codes.ts';
@@ -20,7 +20,7 @@ const responseOfStatus: { readonly [status: number]: string } = {
   503: 'RateLimitUnavailable',
 };
 
-/** Every operation has it as `default`. It answers the codes that every operation may give when the service fails. */
+/** Every operation has this response as `default`. It covers the codes that every operation may return when the service fails. */
 const otherwise = 'Otherwise';
 const codesOtherwise: ReadonlySet<ErrorCode> = new Set(['internal_error', 'busy']);
 
@@ -30,8 +30,8 @@ export interface ErrorResponses {
 
 /**
  * @param own the operation's `x-error-codes`
- * @param traits what its further codes follow from
- * @returns the shared error responses of an operation by status; one is `default`
+ * @param traits the traits from which its further codes follow
+ * @returns the shared error responses of an operation by status, and `default`
  * @throws Error if a code is not in the table of error codes, or if no shared response has its status
  */
 export function errorResponses(own: readonly string[], traits: OperationTraits): ErrorResponses {
@@ -59,7 +59,7 @@ function responseOf(status: number): string {
   return name;
 }
 
-/** As files in contract/paths/ refer to a shared response. */
+/** The form of a reference from contract/paths/ to a shared response. */
 function referenceTo(response: string): Reference {
   return { $ref: `../responses.yaml#/${response}` };
 }

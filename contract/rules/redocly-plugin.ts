@@ -1,6 +1,6 @@
 /**
- * A plugin of the linter and bundler (contract/redocly.yaml): gives every operation its responses by `responses.ts` before anything
- * else reads it. The linter then shows a mistake at its place in the path file.
+ * A plugin of the linter and bundler (contract/redocly.yaml). It gives every operation its responses by `responses.ts` before any other
+ * rule reads them. So the linter reports a mistake at its location in the path file.
  */
 import {
   methods,

@@ -1,14 +1,18 @@
-/** The responses of an operation: those of its path file, and those that follow from a rule. No path file writes the latter. */
+/**
+ * The responses of an operation: the responses of its path file, and the responses that follow from a rule. No path file repeats a response
+ * of a rule.
+ */
 import type { OperationObject, Reference, ResponseObject } from '../openapi.ts';
 import type { OperationTraits } from './error-codes.ts';
 import { errorResponses, type ErrorResponses } from './error-responses.ts';
 import { unwrapped, wrapperOf, type WrittenResponse } from './wrappers.ts';
 
 /**
- * @param operation as its path file has it
- * @param traits what its codes follow from
- * @returns its responses as OpenAPI knows them
- * @throws Error if a code of the operation is unknown, or if the path file has a response that follows from a rule, or one without a code
+ * @param operation the responses of the path file
+ * @param traits the traits from which its codes follow
+ * @returns the responses in the form of OpenAPI
+ * @throws Error if a code of the operation is unknown, or if the path file has a response that follows from a rule, or a response without a
+ * code
  */
 export function completeResponses(
   operation: OperationObject,
@@ -26,7 +30,7 @@ function requireOwn(operationId: string, status: string, response: WrittenRespon
     throw new Error(`${operationId}: the response ${status} follows from a rule. Remove it from the path file.`);
   const wrapper = wrapperOf(response);
   if (wrapper !== undefined)
-    throw new Error(`${operationId}: the path file writes out the schema of ${status}. Write ${wrapper} instead.`);
+    throw new Error(`${operationId}: the path file contains the schema of ${status}. Write ${wrapper} instead.`);
   if (!/^[23]/.test(status) && !(status in byRule))
     throw new Error(`${operationId} has a response ${status}, and no code with this status in x-error-codes.`);
 }

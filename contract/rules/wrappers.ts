@@ -1,10 +1,10 @@
-/** The answers that follow from the name of their record: a path file writes `x-data-of` or `x-page-of` in place of the schema. */
+/** Success responses that follow from the name of their record. A path file writes `x-data-of` or `x-page-of` instead of the schema. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, isReference, type JsonObject, type Reference, type ResponseObject } from '../openapi.ts';
 
 const json = 'application/json';
 
-/** The schema that each extension stands for. */
+/** The schema that each extension means. */
 const wrappers = {
   /** One record. */
   'x-data-of': (record: Reference): JsonObject => ({
@@ -29,10 +29,10 @@ const wrappers = {
 type Wrapper = keyof typeof wrappers;
 const wrapperNames: readonly Wrapper[] = ['x-data-of', 'x-page-of'];
 
-/** A response as a path file has it: with an extension in place of its schema, or as OpenAPI knows it. */
+/** A response with an extension instead of its schema, as in a path file, or in the form of OpenAPI. */
 export type WrittenResponse = (ResponseObject & { readonly [name in Wrapper]?: Reference }) | Reference;
 
-/** @returns the response as OpenAPI knows it. JSON comes first: an answer may have other media types beside it. */
+/** @returns the response in the form of OpenAPI. JSON comes first, because an answer may have other media types too. */
 export function unwrapped(response: WrittenResponse): ResponseObject | Reference {
   if ('$ref' in response) return response;
   const { 'x-data-of': one, 'x-page-of': page, content, ...rest } = response;
@@ -40,7 +40,7 @@ export function unwrapped(response: WrittenResponse): ResponseObject | Reference
   return schema ? { ...rest, content: { [json]: { schema }, ...content } } : response;
 }
 
-/** @returns the extension that stands for the schema of a response, if the path file has written the schema out */
+/** @returns the extension that the path file should use, if it contains the schema of a response */
 export function wrapperOf(response: WrittenResponse): Wrapper | undefined {
   const { content = {} } = '$ref' in response ? {} : response;
   const schema = fieldOf(content[json], 'schema');

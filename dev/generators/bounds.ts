@@ -1,6 +1,6 @@
 /** Every bound of one person, club or source, taken from the data that the service itself uses. A new bound is a new row here. */
-import { bounds as downloadBounds } from '../../api/files/download-places.ts';
-import { resumableUploads, singleUploads } from '../../api/files/upload-places.ts';
+import { bounds as downloadBounds } from '../../api/files/download-permits.ts';
+import { resumableUploads, singleUploads } from '../../api/files/upload-permits.ts';
 import * as limits from '../../api/rate-limits/rules.policy.ts';
 import type { Budget } from '../../api/rate-limits/rules.policy.ts';
 import { sharedBudget, type SpenderKind } from '../../api/rate-limits/shared-budgets.policy.ts';

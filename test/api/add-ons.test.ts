@@ -50,7 +50,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     (await call('GET', `${path(club)}${query}`, { token: club.owner.token })).body as { data: object[]; total: number };
 
   describe('201', () => {
-    it('charges the club’s payment method once and adds to the allowance', async () => {
+    it('charges the club’s payment method once and adds the purchase to the allowance', async () => {
       const id = newId();
       const { status, body } = await buy(id);
       expect(status).to.equal(201);
@@ -72,7 +72,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await list()).to.deep.equal({ data: [body.data], total: 1 });
     });
 
-    it('charges the subscription’s payment method in place of the customer’s', async () => {
+    it('charges the subscription’s payment method in preference to the customer’s', async () => {
       stripe.paymentMethods.set(`sub_${customer}`, 'pm_of_subscription');
       const id = newId();
       await buy(id);
@@ -91,7 +91,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('charges once for three simultaneous requests with one id; the other two answer pending', async () => {
+    it('charges once for three simultaneous requests with one id and answers the other two with `pending`', async () => {
       stripe.delayMs = 200;
       const id = newId();
       const answers = await Promise.all([buy(id), buy(id), buy(id)]);
@@ -102,7 +102,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await list()).total).to.equal(1);
     });
 
-    it('counts an AI budget only in the month of its payment, and storage in later months too', async () => {
+    it('counts an AI budget only in the month of its payment, and counts storage in later months too', async () => {
       await buy(newId(), { kind: 'ai_budget', quantity: 3 });
       await buy(newId(), { kind: 'storage', quantity: 1 });
       const added = async () => {
@@ -116,7 +116,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });
 
-    it('wakes the workflow before it charges, so that an API that dies leaves nothing open', async () => {
+    it('wakes the workflow before it charges, so that a crash of the API leaves no purchase open', async () => {
       stripe.delayMs = 300;
       const id = newId();
       const buying = buy(id);
@@ -134,7 +134,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       processing: 0,
     } as const;
     for (const [fate, charges] of Object.entries(unknown)) {
-      it(`pending while the outcome is unknown (${fate}): adds no allowance, wakes the workflow`, async () => {
+      it(`answers pending while the charge’s outcome is unknown (${fate}), adds no allowance and wakes the workflow`, async () => {
         stripe.fates = [fate as keyof typeof unknown];
         const id = newId();
         const { status, body } = await buy(id);
@@ -151,15 +151,15 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     }
   });
 
-  describe('after a failover to a replica that lagged (BILL-6)', () => {
-    /** Loses the last commit, while the processor still has the payment. */
+  describe('after a failover to a replica without the last commits (BILL-6)', () => {
+    /** Removes the purchase from the database. The processor still has the payment. */
     const lose = async (id: Id) => {
       const source = await testDatabase();
       await source.query(`DELETE FROM add_ons WHERE id = $1`, [id]);
       await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
     };
 
-    it('a purchase that is asked for again finds its payment, also when its idempotency key is forgotten', async () => {
+    it('finds the payment of a repeated purchase, even after its idempotency key has expired', async () => {
       const id = newId();
       await buy(id);
       await lose(id);
@@ -169,19 +169,19 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(stripe.payments).to.have.length(1);
     });
 
-    it('a reconciliation writes lost purchases again by their ids, once, and charges nothing', async () => {
-      const [lost, kept] = [newId(), newId()];
-      const before = (await buy(lost, { kind: 'storage', quantity: 3 })).body.data;
-      await buy(kept);
-      await lose(lost);
+    it('restores lost purchases once from their payments during reconciliation, and charges nothing', async () => {
+      const [lostId, otherId] = [newId(), newId()];
+      const before = (await buy(lostId, { kind: 'storage', quantity: 3 })).body.data;
+      await buy(otherId);
+      await lose(lostId);
       const { db } = await testDeps();
       const processor = createPaymentProcessor({ secretKey: new Secret(stripe.secretKey), apiUrl: stripe.url });
       const reconcile = () => reconcileCharges({ db, processor }, new Date(Date.now() - 3_600_000), new Date());
-      expect(await reconcile()).to.deep.equal([lost]);
+      expect(await reconcile()).to.deep.equal([lostId]);
       expect(await reconcile()).to.deep.equal([]);
-      expect(await wakesOfAddOn(lost)).to.deep.equal(['addOn']);
-      expect(await settleAddOn({ db, processor }, lost, Date.now())).to.deep.equal({ done: true, outcome: 'active' });
-      const [again] = (await list()).data.filter((addOn) => 'id' in addOn && addOn.id === lost);
+      expect(await wakesOfAddOn(lostId)).to.deep.equal(['addOn']);
+      expect(await settleAddOn({ db, processor }, lostId, Date.now())).to.deep.equal({ done: true, outcome: 'active' });
+      const [again] = (await list()).data.filter((addOn) => 'id' in addOn && addOn.id === lostId);
       const { created_at: _, settled_at: __, ...bought } = before;
       expect(again).to.deep.include(bought);
       expect(stripe.payments).to.have.length(2);
@@ -189,7 +189,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('402', () => {
-    it('payment_failed: a declined card adds nothing, and its id again gets the same without a charge', async () => {
+    it('returns payment_failed for a declined card and for a repeated id, which is not charged again', async () => {
       stripe.fates = ['declined'];
       const id = newId();
       const first = await buy(id);
@@ -203,7 +203,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await buy(newId())).status).to.equal(201);
     });
 
-    it('payment_failed: charges nothing for a club without a payment method', async () => {
+    it('returns payment_failed for a club without a payment method, and charges nothing', async () => {
       stripe.paymentMethods.delete(customer);
       const id = newId();
       expectError(await buy(id), 'payment_failed');
@@ -211,7 +211,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await addOnRow(id)).to.include({ status: 'failed' });
     });
 
-    it('payment_failed: writes nothing for a club that billing does not know', async () => {
+    it('returns payment_failed for a club without a billing account, and writes nothing', async () => {
       const other = await buildClub();
       const before = await rowCounts();
       expectError(await buy(newId(), {}, other), 'payment_failed');
@@ -221,7 +221,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('409', () => {
-    it('add_on_exists: charges nothing for an id of another purchase or of another club', async () => {
+    it('returns add_on_exists for an id of another purchase or another club, and charges nothing', async () => {
       const id = newId();
       await buy(id);
       const other = await buildClub();
@@ -236,7 +236,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     });
   });
 
-  it('422: rejects a quantity outside 1 to 100, an unknown kind and a malformed id; charges nothing', async () => {
+  it('returns 422 for a quantity outside 1 to 100, an unknown kind and a malformed id, and charges nothing', async () => {
     const before = await rowCounts();
     await eachCase([{ quantity: 0 }, { quantity: 101 }, { kind: 'agents' }, { id: 'one' }], async (wrong) =>
       expectError(await buy(newId(), wrong), 'invalid_request'),
@@ -245,14 +245,14 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     expect(stripe.calls).to.deep.equal([]);
   });
 
-  it('501: answers not_configured without a Stripe key', async () => {
+  it('returns 501 not_configured without a Stripe key', async () => {
     const before = await rowCounts();
     const body = { id: newId(), kind: 'students', quantity: 1 };
     expectError(await call('POST', path(club), { token: club.owner.token, body }), 'not_configured');
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('keeps the key out of answers, logs and rows, also when Stripe refuses it', async () => {
+  it('keeps the Stripe key out of answers, logs and rows, even if Stripe refuses it', async () => {
     const wrong = 'sk_test_wrong_but_secret';
     const other = await serveApp({ env: { STRIPE_SECRET_KEY: wrong, STRIPE_API_URL: stripe.url } });
     const { token } = club.owner;
@@ -260,9 +260,9 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     const refused = await callAt(other.base, 'POST', path(club), { token, body });
     expect(refused.body.data.status).to.equal('pending');
     const { text } = await buy(newId());
-    const said = [...other.log, ...api.log, refused.text, text].join('');
+    const output = [...other.log, ...api.log, refused.text, text].join('');
     await eachCase([wrong, stripe.secretKey], async (secret) => {
-      expect(said).to.not.include(secret);
+      expect(output).to.not.include(secret);
       expect(await columnsHolding(secret)).to.deep.equal([]);
     });
     await other.close();
@@ -270,7 +270,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/add-ons', () => {
-  it('200: lists the add-ons of this club alone, newest first, by pages', async () => {
+  it('lists only the add-ons of this club, newest first, in pages', async () => {
     const club = await buildClub();
     const ids: Id[] = [];
     for (const minutes of [3, 2, 1])

@@ -13,20 +13,20 @@ describe('agent conversation reviews', () => {
     classroom = await openAskingClassroom();
   });
 
-  const conversations = (path = '', { club, asked } = classroom) =>
-    call('GET', `/v1/clubs/${club.id}/agents/${asked.id}/conversations${path}`, { token: club.owner.token });
+  const conversations = (path = '', { club, openAgent } = classroom) =>
+    call('GET', `/v1/clubs/${club.id}/agents/${openAgent.id}/conversations${path}`, { token: club.owner.token });
 
-  /** A question and its answer. @returns the conversation's id */
+  /** Asks a question and stores its answer. @returns the conversation's id */
   async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
-    const { conversationId, answerId, stream } = await askingOf(classroom.asked, student).ask({ content });
+    const { conversationId, answerId, stream } = await askingOf(classroom.openAgent, student).ask({ content });
     await endAnswer(answerId, { text: 'When it joins two ropes.' });
     await stream.event('done');
     return conversationId;
   }
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
-    it('200: lists every student’s conversations, newest message first, and filters by student', async () => {
-      const other = await buildLearner(classroom.asked);
+    it('lists the conversations of every student, newest message first, and filters them by student', async () => {
+      const other = await buildLearner(classroom.openAgent);
       const first = await talk();
       const second = await talk(other, 'And a hitch?');
       const { data, total } = (await conversations()).body;
@@ -41,9 +41,9 @@ describe('agent conversation reviews', () => {
       expect(own.data[0].id).to.equal(first);
     });
 
-    it('200: omits deleted conversations and conversations of a removed student', async () => {
+    it('omits deleted conversations and conversations of a removed student', async () => {
       await classroom.remove(await talk());
-      const other = await buildLearner(classroom.asked);
+      const other = await buildLearner(classroom.openAgent);
       await talk(other);
       await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${other.id}`, {
         token: classroom.club.owner.token,
@@ -51,7 +51,7 @@ describe('agent conversation reviews', () => {
       expect((await conversations()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('404: an agent of another club', async () => {
+    it('returns 404 for an agent of another club', async () => {
       const { id } = await buildOpenAgent((await buildClub()).id);
       const path = `/v1/clubs/${classroom.club.id}/agents/${id}/conversations`;
       expectError(await call('GET', path, { token: classroom.club.owner.token }), 'not_found');
@@ -59,7 +59,7 @@ describe('agent conversation reviews', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-    it('200: shows the messages as the student reads them, and names the student', async () => {
+    it('shows the messages as the student reads them, and names the student', async () => {
       const id = await talk();
       const read = (await conversations(`/${id}`)).body;
       const { data } = (await classroom.conversation(id)).body;
@@ -75,10 +75,10 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('404: a conversation of another agent or club, a deleted and an unknown one', async () => {
+    it('returns 404 for an unknown or deleted conversation, and for one of another agent or club', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
-      expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');
+      expectError(await conversations(`/${id}`, { ...classroom, openAgent: sibling }), 'not_found');
       const foreign = await openAskingClassroom();
       expectError(await conversations(`/${id}`, foreign), 'not_found');
       expectError(await conversations(`/${newId()}`), 'not_found');

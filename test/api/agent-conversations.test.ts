@@ -1,4 +1,4 @@
-/** Conversations of students with agents: listing, reading, renaming and deleting them, and what remains of them. */
+/** Tests how students list, read, rename and delete their conversations with agents. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
@@ -28,16 +28,16 @@ describe('agent conversations', () => {
     classroom = await openAskingClassroom({ description: 'Knows knots.' });
   });
 
-  /** A conversation of so many questions and answers, whose texts say which they are. */
+  /** Creates a conversation with the given number of questions and answers. Each text contains its number. */
   async function converse(turns: number): Promise<Id> {
     let conversationId: Id | undefined;
     for (let turn = 1; turn <= turns; turn++) {
-      const asked = await classroom.ask({
+      const question = await classroom.ask({
         content: `question ${turn}`,
         ...(conversationId !== undefined && { conversation_id: conversationId }),
       });
-      await endAnswer(asked.answerId, { text: `answer ${turn}` });
-      ({ conversationId } = asked);
+      await endAnswer(question.answerId, { text: `answer ${turn}` });
+      ({ conversationId } = question);
     }
     return conversationId ?? '';
   }
@@ -46,26 +46,26 @@ describe('agent conversations', () => {
     (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
 
   describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}', () => {
-    it('200: shows the agent without its instructions, and the student’s limits', async () => {
+    it('shows the agent without its instructions, and the student’s limits', async () => {
       const { body } = await classroom.agent();
       expect(body.data).to.deep.equal({
-        id: classroom.asked.id,
-        public_id: classroom.asked.publicId,
+        id: classroom.openAgent.id,
+        public_id: classroom.openAgent.publicId,
         name: 'Bosun',
         description: 'Knows knots.',
         limits: { daily_limit: 50, used: 0, remaining: 50, club_budget_exhausted: false },
       });
     });
 
-    it('403 not_entitled without access; 404 for an unpublished agent and one of another club', async () => {
-      const { asked, club } = classroom;
-      expectError(await askingOf(asked, await buildStudent(club.id)).agent(), 'not_entitled');
+    it('returns 403 not_entitled without access, and 404 for an unpublished or foreign agent', async () => {
+      const { openAgent, club } = classroom;
+      expectError(await askingOf(openAgent, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);
       expectError(
         await askingOf({ clubId: club.id, publicId: foreign.publicId }, classroom.student).agent(),
         'not_found',
       );
-      await alter('agents', asked.id, { status: 'draft' });
+      await alter('agents', openAgent.id, { status: 'draft' });
       expectError(await classroom.agent(), 'not_found');
     });
   });
@@ -76,11 +76,11 @@ describe('agent conversations', () => {
       return [body.data.map(({ title }: { title: string }) => title), body.total];
     };
 
-    it('200: lists the student’s own conversations with this agent, newest message first, by pages', async () => {
+    it('lists the student’s own conversations with this agent, newest message first, in pages', async () => {
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       const first = await classroom.ask({ content: 'first' });
       await classroom.ask({ content: 'second' });
-      await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask({ content: 'somebody else’s' });
+      await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)).ask({ content: 'somebody else’s' });
       expect(await titles()).to.deep.equal([['second', 'first'], 2]);
       await endAnswer(first.answerId);
       const again = await classroom.ask({ content: 'again', conversation_id: first.conversationId });
@@ -89,20 +89,20 @@ describe('agent conversations', () => {
       expect((await classroom.conversations('?page_size=1')).body.data[0]).to.deep.equal(again.data.conversation);
     });
 
-    it('200: also after access has ended and after the agent was archived', async () => {
+    it('lists conversations after the student’s access has ended and after the agent was archived', async () => {
       await classroom.ask({ content: 'first' });
       await loseAccess();
       expect(await titles()).to.deep.equal([['first'], 1]);
-      await alter('agents', classroom.asked.id, { status: 'archived' });
+      await alter('agents', classroom.openAgent.id, { status: 'archived' });
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
-    it('404: an unknown agent, and an archived one for a student without conversations', async () => {
+    it('returns 404 for an unknown agent, and for an archived agent if the student has no conversations', async () => {
       expectError(
-        await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
+        await askingOf({ ...classroom.openAgent, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
       );
-      await alter('agents', classroom.asked.id, { status: 'archived' });
+      await alter('agents', classroom.openAgent.id, { status: 'archived' });
       expectError(await classroom.conversations(), 'not_found');
     });
   });
@@ -113,7 +113,7 @@ describe('agent conversations', () => {
       return [body.data.messages.map(({ content }: { content: string }) => content), body.total];
     };
 
-    it('200: shows the conversation with its messages, each question before its answer', async () => {
+    it('shows the conversation with its messages, each question before its answer', async () => {
       const { data, answerId, conversationId } = await classroom.ask();
       await endAnswer(answerId, { text: 'Yes.' });
       const { body } = await classroom.conversation(conversationId.toUpperCase());
@@ -128,7 +128,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('shows the text so far of a generating answer, without error, citations or end', async () => {
+    it('shows the current text of an answer that is being generated, without error, citations or end', async () => {
       const { answerId, conversationId } = await classroom.ask();
       await appendWords(answerId, 'So ', 'far 🪢');
       const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
@@ -136,7 +136,7 @@ describe('agent conversations', () => {
       expect(answer).to.not.have.any.keys('error_code', 'completed_at');
     });
 
-    it('shows the error code and the text so far of a failed answer', async () => {
+    it('shows the error code and the partial text of a failed answer', async () => {
       const { answerId, conversationId } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await failAnswer(answerId, 'model_silent');
@@ -145,7 +145,7 @@ describe('agent conversations', () => {
       expect(answer).to.have.property('completed_at');
     });
 
-    it('puts the newest messages on page 1, the oldest first on each page, and counts messages', async () => {
+    it('puts the newest messages on page 1, sorts each page from old to new, and counts the messages', async () => {
       const id = await converse(3);
       const all = ['question 1', 'answer 1', 'question 2', 'answer 2', 'question 3', 'answer 3'];
       expect(await contents(id)).to.deep.equal([all, 6]);
@@ -163,16 +163,16 @@ describe('agent conversations', () => {
       }
     });
 
-    it('200: also after access has ended, while a further question is 403 not_entitled', async () => {
+    it('shows the conversation after access has ended, but refuses a new question with 403 not_entitled', async () => {
       const id = await converse(1);
       await loseAccess();
       expect(await contents(id)).to.deep.equal([['question 1', 'answer 1'], 2]);
       expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
     });
 
-    it('404: another student’s conversation, one in another club, an unknown one', async () => {
+    it('returns 404 for an unknown conversation, and for one of another student or another club', async () => {
       const { conversationId } = await classroom.ask();
-      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       const elsewhere = await openAskingClassroom();
       await eachCase(
         [
@@ -191,7 +191,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('gives lesson_id only for a lesson, media_id only for a file, and pages if they are known', async () => {
+      it('contains lesson_id only for a lesson, media_id only for a file, and pages if they are known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(
@@ -199,7 +199,7 @@ describe('agent conversations', () => {
           { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') },
         );
         const { id: lesson } = await buildSource(club.id, { lessonId, title: 'Bends' });
-        // The index keeps itself in step with the library only for agents whose material names the file.
+        // The index follows changes of the library only for files that are in an agent's material.
         const { id: media } = await buildSource(club.id, { mediaId: file.id, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId, {
@@ -222,7 +222,7 @@ describe('agent conversations', () => {
         ]);
       });
 
-      it('omits source_id and lesson_id once the source has left the index, and keeps the cited text', async () => {
+      it('omits source_id and lesson_id of a source that left the index, and keeps the cited text', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
         const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
@@ -236,7 +236,7 @@ describe('agent conversations', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('200: sets a title of 1 to 120 characters in tidy form, and changes nothing else', async () => {
+    it('sets a tidied title of 1 to 120 characters and changes nothing else', async () => {
       const { data, conversationId } = await classroom.ask();
       await eachCase(
         [
@@ -252,7 +252,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations()).body.data[0].title).to.equal('a');
     });
 
-    it('422: an empty title, a blank one and one of 121 characters', async () => {
+    it('returns 422 for an empty title, a blank title and a title of 121 characters', async () => {
       const { conversationId } = await classroom.ask();
       await eachCase(['', '  ', 'a'.repeat(121)], async (title) =>
         expectError(await classroom.rename(conversationId, title), 'invalid_request'),
@@ -261,18 +261,18 @@ describe('agent conversations', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('204: removes the conversation from lists and reads', async () => {
+    it('removes the conversation from lists and reads', async () => {
       const id = await converse(1);
       const answer = await classroom.remove(id);
       expect([answer.status, answer.text]).to.deep.equal([204, '']);
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       await eachCase(
         [await classroom.conversation(id), await classroom.rename(id, 'x'), await classroom.remove(id)],
-        (gone) => expectError(gone, 'not_found'),
+        (read) => expectError(read, 'not_found'),
       );
     });
 
-    it('erases what was asked, answered and cited, and keeps the rows for the daily limit', async () => {
+    it('erases questions, answers and citations, and keeps their rows for the daily limit', async () => {
       const word = `w${randomUUID()}`;
       const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
       await appendWords(answerId, `answer ${word}`);
@@ -291,7 +291,7 @@ describe('agent conversations', () => {
       expect((await classroom.agent()).body.data.limits.used).to.equal(2);
     });
 
-    it('removes its images, unless another conversation shows them', async () => {
+    it('removes the images of the conversation, unless another conversation shows them', async () => {
       const { club, student } = classroom;
       const upload = () => uploadFile({ club, student }, { fileName: 'knot.png', mime: 'image/png', bytes: png() });
       const [own, shared] = [await upload(), await upload()];
@@ -311,7 +311,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('fails an answer under way, tells its stream, and wakes its run to settle it', async () => {
+    it('fails an answer that is being generated, notifies its stream and wakes its run', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);
@@ -324,20 +324,20 @@ describe('agent conversations', () => {
       expect(await stream.ended).to.equal('whole');
     });
 
-    describe('while the worker writes words of the answer', () => {
+    describe('while the worker writes parts of the answer', () => {
       const word = `w${randomUUID()}`;
       const write = async (source: DataSource, { answerId }: { answerId: Id }) =>
         deltaStatements.write(source, [{ answerId, callNo: 0, startsAt: 0, text: word }]);
 
-      it('erases the words that were being written before', async () => {
-        const asked = await classroom.ask();
+      it('erases the parts that the worker wrote before the deletion', async () => {
+        const question = await classroom.ask();
         let removal: Promise<Answer> | undefined;
         await withOpenTransaction(
           async (tx) => {
-            expect(await write(databaseOf(tx).source, asked)).to.deep.equal(['written']);
+            expect(await write(databaseOf(tx).source, question)).to.deep.equal(['written']);
           },
           async () => {
-            removal = classroom.remove(asked.conversationId);
+            removal = classroom.remove(question.conversationId);
             await untilWaitingForLocks(1);
           },
         );
@@ -345,16 +345,16 @@ describe('agent conversations', () => {
         expect(await columnsHolding(word)).to.deep.equal([]);
       });
 
-      it('lets no words be written from then on', async () => {
-        const asked = await classroom.ask();
+      it('refuses the parts that the worker writes after the deletion', async () => {
+        const question = await classroom.ask();
         const source = await testDatabase();
         await withOpenTransaction(
-          (tx) => eraseConversations(tx, [asked.conversationId], 'conversation_deleted', new Date()),
+          (tx) => eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           async () => {
-            expect(await write(source, asked)).to.deep.equal(['held']);
+            expect(await write(source, question)).to.deep.equal(['held']);
           },
         );
-        expect(await write(source, asked)).to.deep.equal(['lost']);
+        expect(await write(source, question)).to.deep.equal(['lost']);
         expect(await columnsHolding(word)).to.deep.equal([]);
       });
     });

@@ -1,4 +1,4 @@
-/** Deliveries that open an AI agent, a repository or a space: every way of access to a delivery opens them. */
+/** Tests deliveries that open an AI agent, a repository or a space. Every kind of access to a delivery opens its item. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
@@ -34,7 +34,7 @@ describe('agent deliveries', () => {
     write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
   describe('a delivery that opens an agent', () => {
-    it('201: creates the delivery as reads and lists then show it; 200: renames and archives it', async () => {
+    it('creates the delivery with 201, shows it in reads and lists, and renames and archives it', async () => {
       const { status, body } = await create(opening(), { free: true, access_days: 30 });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -58,7 +58,7 @@ describe('agent deliveries', () => {
       });
     });
 
-    it('404: an unknown agent, one of another club, an id of another kind; writes nothing', async () => {
+    it('returns 404 for an unknown or foreign agent and for an id of another kind, and writes nothing', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const course = await buildCourse(club.id);
       const before = await rowCounts();
@@ -69,7 +69,7 @@ describe('agent deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('400 and 422: an id of another kind, a missing id, a cohort, an unknown kind', async () => {
+    it('returns 400 or 422 for an id of another kind, a missing id, a cohort and an unknown kind', async () => {
       const course = await buildCourse(club.id);
       await eachCase(
         [
@@ -85,7 +85,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('200: changes what it opens; once a student is enrolled, 409 in_use for anything else', async () => {
+    it('changes the opened agent until a student is enrolled, and then returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -99,7 +99,7 @@ describe('agent deliveries', () => {
       expect((await write('GET', `/deliveries/${id}`)).body.data.opens).to.deep.equal(opening());
     });
 
-    it('404: a cohort, when it is granted and when its enrollment is moved', async () => {
+    it('returns 404 for a cohort in a grant and in a move of an enrollment', async () => {
       const delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const student = await buildStudent(club.id);
@@ -112,14 +112,14 @@ describe('agent deliveries', () => {
     });
   });
 
-  /** The agents that the classroom lists for the student: their ids. */
+  /** Returns the ids of the agents that the classroom lists for the student. */
   async function agentsOf(token: string, clubId = club.id): Promise<Id[]> {
     const { data } = (await call('GET', `/v1/clubs/${clubId}/classroom/agents`, { token })).body;
     return data.map(({ id }: { id: Id }) => id);
   }
 
-  /** The bodies of the access.* facts that wait for the relay, as endpoints would read them; each is held against the contract. */
-  async function told(clubId = club.id): Promise<[string, unknown][]> {
+  /** Returns the bodies of the access.* facts that wait for the relay, as endpoints receive them. Each must match the contract. */
+  async function accessFacts(clubId = club.id): Promise<[string, unknown][]> {
     const source = await testDatabase();
     const facts = await source.query<
       { id: Id; type: EventType; subjectId: Id; studentId: Id; details: null; occurredAt: Date }[]
@@ -154,14 +154,14 @@ describe('agent deliveries', () => {
         opens = { kind, [`${kind}_id`]: (await build(club.id)).id };
       });
 
-      it('201: is told to the student who is given it and by its webhook; then 409 in_use for anything else', async () => {
+      it('shows the opened item to an enrolled student and in the webhook, and then returns 409 in_use', async () => {
         const created = await create(opens);
         expect(created.status).to.equal(201);
         expect(created.body.data.opens).to.deep.equal(opens);
         const { id } = created.body.data;
         const student = await buildStudent(club.id);
         await write('POST', '/enrollments', { student_id: student.id, delivery_id: id });
-        expect(await told()).to.deep.equal([['access.granted grant', { id, name: 'Ask the bosun', opens }]]);
+        expect(await accessFacts()).to.deep.equal([['access.granted grant', { id, name: 'Ask the bosun', opens }]]);
         const own = await call('GET', `/v1/clubs/${club.id}/classroom/enrollments`, student);
         expect(own.body.data.map((enrollment: { opens: unknown }) => enrollment.opens)).to.deep.equal([opens]);
         const change = (to: object) => write('PATCH', `/deliveries/${id}`, { opens: to });
@@ -170,7 +170,7 @@ describe('agent deliveries', () => {
         expect((await change(opens)).body.data.opens).to.deep.equal(opens);
       });
 
-      it("404 for another club's; 400 with a cohort or another kind's id", async () => {
+      it('returns 404 for an item of another club, and 400 for a cohort or an id of another kind', async () => {
         const foreign = { kind, [`${kind}_id`]: (await build((await buildClub()).id)).id };
         const before = await rowCounts();
         expectError(await create(foreign), 'not_found');
@@ -180,7 +180,7 @@ describe('agent deliveries', () => {
       });
     });
 
-  describe('each way of access opens the agent, and its webhook names the agent', () => {
+  describe('access to the agent, and its webhook', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
@@ -197,7 +197,7 @@ describe('agent deliveries', () => {
       return row?.id ?? '';
     };
 
-    it('a grant: until it is revoked, again once it is restored, and until its new end', async () => {
+    it('opens the agent by a grant until it is revoked, after it is restored, and until its new end', async () => {
       const student = await buildStudent(club.id);
       expect(await agentsOf(student.token)).to.deep.equal([]);
       expect(await entitled(student.id)).to.equal(false);
@@ -217,17 +217,17 @@ describe('agent deliveries', () => {
       await write('PUT', `/enrollments/${data.id}/end`, { ends_at: end.toISOString() });
       expect(await entitled(student.id, new Date(end.getTime() - 1))).to.equal(true);
       expect(await entitled(student.id, end)).to.equal(false);
-      const bodies = await told();
+      const bodies = await accessFacts();
       expect(bodies.map(([type]) => type)).to.deep.equal([
         'access.granted grant',
         'access.revoked grant',
         'access.restored grant',
         'access.shortened grant',
       ]);
-      await eachCase(bodies, ([, said]) => expect(said).to.deep.equal(opened()));
+      await eachCase(bodies, ([, item]) => expect(item).to.deep.equal(opened()));
     });
 
-    it('an invitation and a registration link', async () => {
+    it('opens the agent by an invitation and by a registration link', async () => {
       const email = `${newId()}@example.com`;
       await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
       expect(await entitled(await studentOf(email))).to.equal(true);
@@ -238,33 +238,33 @@ describe('agent deliveries', () => {
       const answer = await call('POST', claim, { token: student.token });
       expect(answer.body.data.deliveries).to.deep.equal([delivery.name]);
       expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted invite', opened()],
         ['access.granted registration_link', opened()],
       ]);
     });
 
-    it('an import, for a new and for a known student', async () => {
+    it('opens the agent by an import, for a new and for an existing student', async () => {
       const known = await buildStudent(club.id);
       const fresh = `${newId()}@example.com`;
       await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
       expect(await agentsOf(known.token)).to.deep.equal([agent.id]);
       expect(await entitled(await studentOf(fresh))).to.equal(true);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted import', opened()],
         ['access.granted import', opened()],
       ]);
     });
 
-    it('a free delivery, at sign-up', async () => {
+    it('opens the agent by a free delivery at sign-up', async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id, free: true });
       const email = `${newId()}@example.com`;
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
       expect(await entitled(await studentOf(email))).to.equal(true);
-      expect(await told()).to.deep.equal([['access.granted free', opened()]]);
+      expect(await accessFacts()).to.deep.equal([['access.granted free', opened()]]);
     });
 
-    it('the sale of a product that is mapped to the delivery, until its refund', async () => {
+    it('opens the agent by the sale of a mapped product, until its refund', async () => {
       const shop = await buildShop();
       club = shop.club;
       agent = await buildAgent(club.id);
@@ -276,13 +276,13 @@ describe('agent deliveries', () => {
       expect(await entitled(buyer)).to.equal(true);
       await sell(shop, purchaseNotice(shop, 'refunded'));
       expect(await entitled(buyer)).to.equal(false);
-      expect(await told()).to.deep.equal([
+      expect(await accessFacts()).to.deep.equal([
         ['access.granted purchase', opened()],
         ['access.revoked purchase', opened()],
       ]);
     });
 
-    it('nothing else: not a course, not another club, not an enrollment before it begins', async () => {
+    it('keeps the agent closed to a course, to another club, and before the enrollment begins', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

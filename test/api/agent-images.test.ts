@@ -1,4 +1,4 @@
-/** Pictures that students show agents: reserved, put, completed, looked at. */
+/** Tests images that students attach to questions: reserve, upload, complete and view. */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -35,7 +35,7 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
-    it('201: returns the record, and an address and headers that are signed for 15 minutes', async () => {
+    it('returns 201 with the record and with an address and headers that are signed for 15 minutes', async () => {
       const { media, upload } = await reserve(uploader, picture);
       const { id, created_at: createdAt, ...rest } = media;
       expect(rest).to.deep.equal({
@@ -63,7 +63,7 @@ describe('agent images', () => {
       expect(pathname.endsWith(`/media/${club.id}/${id}`)).to.equal(true);
     });
 
-    it('402 feature_not_in_plan, in a message that does not mention the plan', async () => {
+    it('returns 402 feature_not_in_plan with a message that does not mention the plan', async () => {
       await buildPlan(club.id, 'starter');
       const answer = await reserving(uploader, picture);
       expectError(answer, 'feature_not_in_plan');
@@ -71,7 +71,7 @@ describe('agent images', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('422: other types, no bytes, more than 5 MB; 400: missing and unknown fields; writes nothing', async () => {
+    it('returns 422 for wrong types and sizes, and 400 for missing and unknown fields, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -94,16 +94,16 @@ describe('agent images', () => {
   });
 
   describe('images that no question shows', () => {
-    /** One after another: who waits for the student's lock for longer than 5 s is told to come again (ENG-17). */
+    /** Sends the requests one after another. A request that waits longer than 5 s for the student's lock is refused (ENG-17). */
     async function reserved(count: number): Promise<MediaRecord[]> {
       const records: MediaRecord[] = [];
       while (records.length < count) records.push((await reserve(uploader, picture)).media);
       return records;
     }
 
-    it('409 too_many_images: beyond 20 uploading, ready, or erased with a valid address; many simultaneously', async () => {
+    it('returns 409 too_many_images for more than 20 images, even if many requests arrive simultaneously', async () => {
       const ready = await uploadFile(uploader, picture);
-      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: its address is still good
+      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // a failed image whose address is still valid
       await reserved(16);
       const answers = await Promise.all(Array.from({ length: 6 }, () => reserving(uploader, picture)));
       const refused = answers.filter(({ status }) => status !== 201);
@@ -119,29 +119,29 @@ describe('agent images', () => {
     it('counts an image that is being processed', async () => {
       const [first] = await reserved(20);
       const source = await testDatabase();
-      // Its completion leaves it like this: it does not expire while it is processed.
+      // The state of an image that is being processed, which does not expire.
       await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [first?.id]);
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
 
-    it('stops counting an image that a question shows, but not one of a refused question', async () => {
+    it('stops counting an image that a question shows, except an image of a refused question', async () => {
       const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
       student = await buildLearner(agent);
       uploader = { club, student };
       const { ask, refused } = askingOf(agent, student);
-      const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
+      const [shownImage, otherImage] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
       await reserved(18);
       expectError(await reserving(uploader, picture), 'too_many_images');
-      const { stream } = await ask({ image_ids: [shown.id] });
+      const { stream } = await ask({ image_ids: [shownImage.id] });
       stream.close();
       expect((await reserving(uploader, picture)).status).to.equal(201);
-      expectError(await refused({ image_ids: [kept.id] }), 'daily_limit_reached');
+      expectError(await refused({ image_ids: [otherImage.id] }), 'daily_limit_reached');
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
   });
 
-  describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete, of an image', () => {
-    it('200 ready: is kept as JPEG, or PNG if it is transparent, of at most 1,600 pixels', async () => {
+  describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete for an image', () => {
+    it('stores a valid image as JPEG, or as PNG if it is transparent, with at most 1,600 pixels a side', async () => {
       const solid = (width: number, height: number, channels: 3 | 4 = 3) =>
         sharp({ create: { width, height, channels, background: channels === 3 ? 'teal' : '#0000' } });
       const kinds: [Buffer, string, number, number][] = [
@@ -159,16 +159,16 @@ describe('agent images', () => {
         expect(download.headers.get('content-disposition')).to.equal(
           `attachment; filename="${name}"; filename*=UTF-8''${name}`,
         );
-        const kept = Buffer.from(await download.arrayBuffer());
-        expect(kept.length).to.equal(ready.size_bytes);
-        expect(await sharp(kept).metadata()).to.include({ width, height });
+        const storedBytes = Buffer.from(await download.arrayBuffer());
+        expect(storedBytes.length).to.equal(ready.size_bytes);
+        expect(await sharp(storedBytes).metadata()).to.include({ width, height });
         const preview = await fetch(ready.preview_url ?? '');
         expect(preview.headers.get('content-disposition')).to.match(/^inline; /);
-        expect(Buffer.from(await preview.arrayBuffer()).equals(kept)).to.equal(true);
+        expect(Buffer.from(await preview.arrayBuffer()).equals(storedBytes)).to.equal(true);
       });
     });
 
-    it('200 failed: erases a file that is no image, broken, too large, animated or without size', async () => {
+    it('erases a file that is broken, too large, animated, without dimensions or not an image', async () => {
       const cut = (bytes: Buffer) => bytes.subarray(0, bytes.length - 3);
       const wrong: [string, Buffer][] = [
         ['content_not_allowed', Buffer.from('%PDF-1.7\n%%EOF')],
@@ -186,7 +186,7 @@ describe('agent images', () => {
         ['image_animated', png(2, 2, { animated: true })],
       ];
       await eachCase(wrong, async ([error, bytes]) => {
-        // Another student for each: one student completes ten uploads a minute (LIM-24).
+        // Each file has its own student, because one student completes at most ten uploads a minute (LIM-24).
         const failed = await uploadFile({ club, student: await buildStudent(club.id) }, { ...picture, bytes });
         expect(failed, `${error} ${bytes.toString('latin1', 0, 12)}`).to.include({ status: 'failed', error });
         expect(failed).to.not.have.any.keys('preview_url', 'download_url', 'width', 'height');
@@ -194,7 +194,7 @@ describe('agent images', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('accepts images from 1 × 1 to 50 million pixels, at most 8,000 a side', async () => {
+    it('accepts images from 1 × 1 pixel to 50 million pixels, with at most 8,000 a side', async () => {
       const large = await sharp({ create: { width: 8_000, height: 6_000, channels: 3, background: 'teal' } })
         .png()
         .toBuffer();
@@ -203,17 +203,17 @@ describe('agent images', () => {
       expect(ready).to.include({ status: 'ready', width: 1_600, height: 1_200 });
     });
 
-    it('409 upload_missing before the file arrives; 200 once it has arrived', async () => {
+    it('returns 409 upload_missing before the file arrives and 200 after it', async () => {
       const { media, upload } = await reserve(uploader, picture);
       expectError(await completing(uploader, media.id), 'upload_missing');
       await put(upload, picture.bytes);
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('answers several simultaneous calls with ready or processing, and every later call equally', async () => {
+    it('answers several simultaneous calls with ready or processing, and later calls with the same record', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
-      // Addresses are signed anew each time.
+      // Addresses are signed again for each answer.
       const facts = (record: MediaRecord) => ({ ...record, preview_url: '', download_url: '' });
       const answers = await Promise.all(Array.from({ length: 5 }, () => completing(uploader, media.id)));
       clock.advance(60_000);
@@ -226,7 +226,7 @@ describe('agent images', () => {
       expect(answers.map(({ body }) => body.data.status)).to.include('ready');
     });
 
-    it('404: images of others, an unknown one, library files; administrators see no image', async () => {
+    it('returns 404 for unknown images, images of others and library files, also to administrators', async () => {
       const { media } = await reserve(uploader, picture);
       const other = { club, student: await buildStudent(club.id) };
       const elsewhere = await buildClub();

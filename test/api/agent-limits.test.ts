@@ -1,4 +1,4 @@
-/** Limits of agents: the cap of 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
+/** Tests the limits of agents: the cap of 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
 import type { Id } from '../../platform/core/ids.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
@@ -12,7 +12,7 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-/** Moves what was asked so far into the past. */
+/** Moves the questions that were asked until now into the past. */
 async function age({ student }: { student: { id: Id } }, ms: number): Promise<void> {
   const source = await testDatabase();
   await source.query(
@@ -24,7 +24,7 @@ async function age({ student }: { student: { id: Id } }, ms: number): Promise<vo
 const limitsOf = async (classroom: AskingClassroom) => (await classroom.agent()).body.data.limits;
 
 describe('the limits of an agent', () => {
-  it('counts the accepted question itself; resets_at is 24 hours after the oldest question', async () => {
+  it('counts the accepted question, and sets resets_at to 24 hours after the oldest question', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 3 });
     expect(await limitsOf(classroom)).to.deep.equal({
       daily_limit: 3,
@@ -41,7 +41,7 @@ describe('the limits of an agent', () => {
     expect(await limitsOf(classroom)).to.deep.equal({ ...counted, used: 3, remaining: 0 });
   });
 
-  it('429 daily_limit_reached at the limit of 24 hours, with Retry-After until resets_at', () =>
+  it('returns 429 daily_limit_reached at the limit, with Retry-After until resets_at', () =>
     withClockStopped(async (now) => {
       const classroom = await openAskingClassroom({ dailyLimit: 2 });
       await classroom.ask();
@@ -53,7 +53,7 @@ describe('the limits of an agent', () => {
       expect(Date.parse((await limitsOf(classroom)).resets_at)).to.equal(now + hour);
     }));
 
-  it('frees one place when the oldest question is 24 hours old', () =>
+  it('allows another question when the oldest question is 24 hours old', () =>
     withClockStopped(async (now) => {
       const classroom = await openAskingClassroom({ dailyLimit: 2 });
       await classroom.ask();
@@ -62,12 +62,12 @@ describe('the limits of an agent', () => {
       expectError(await classroom.refused({}), 'daily_limit_reached');
       clock.advance(23 * hour - 1);
       expectError(await classroom.refused({}), 'daily_limit_reached');
-      clock.advance(1); // 24 hours after the first
+      clock.advance(1); // 24 hours after the first question
       await classroom.ask();
       expectError(await classroom.refused({}), 'daily_limit_reached');
       const { used, resets_at: resetsAt } = await limitsOf(classroom);
       expect(used).to.equal(2);
-      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second leaves it
+      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second question leaves the window
     }));
 
   it('counts questions of deleted conversations', async () => {
@@ -95,54 +95,54 @@ describe('the limits of an agent', () => {
 
   it('counts each student and each agent separately', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
-    const { club, asked, student } = classroom;
+    const { club, openAgent, student } = classroom;
     await classroom.ask();
-    await askingOf(asked, await buildLearner(asked)).ask();
+    await askingOf(openAgent, await buildLearner(openAgent)).ask();
     const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
     await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
     await askingOf(other, student).ask();
   });
 
-  it('shows 0 remaining when the limit is lowered below the questions used', async () => {
+  it('shows 0 remaining questions if the limit is lowered below the number of asked questions', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 3 });
     for (let count = 0; count < 3; count++) await classroom.ask();
-    await alter('agents', classroom.asked.id, { daily_limit: 1 });
+    await alter('agents', classroom.openAgent.id, { daily_limit: 1 });
     expect(await limitsOf(classroom)).to.include({ daily_limit: 1, used: 3, remaining: 0 });
     expectError(await classroom.refused({}), 'daily_limit_reached');
   });
 
-  it('429 daily_limit_reached: Retry-After ends when enough questions have left the window', () =>
+  it('sets Retry-After to the time when enough questions have left the window', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
       for (const hours of [1, 1, 0]) {
         await classroom.ask();
-        await age(classroom, hours * hour); // so that the three are two, one and no hours old
+        await age(classroom, hours * hour); // so that the three questions are two, one and no hours old
       }
       const secondsOf = async () => Number((await classroom.refused({})).headers.get('retry-after'));
       expect(await secondsOf()).to.equal(22 * 3_600);
-      await alter('agents', classroom.asked.id, { daily_limit: 1 });
+      await alter('agents', classroom.openAgent.id, { daily_limit: 1 });
       expect(await secondsOf()).to.equal(24 * 3_600);
     }));
 
-  it('429 daily_limit_reached: Retry-After leaves out other students, other agents, and 24 hours ago', () =>
+  it('ignores other students, other agents and questions of 24 hours ago in Retry-After', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
-      const { club, asked, student } = classroom;
+      const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
-      const neighbour = await buildLearner(asked);
+      const neighbour = await buildLearner(openAgent);
       await classroom.ask();
       await age(classroom, hour);
       await classroom.ask();
       await age(classroom, 12 * hour);
       await askingOf(other, student).ask();
-      await askingOf(asked, neighbour).ask();
+      await askingOf(openAgent, neighbour).ask();
       await age(classroom, 10 * hour);
       await age({ student: neighbour }, 12 * hour);
       await classroom.ask();
       await age(classroom, 2 * hour);
-      // 25, 24 and 2 hours old; 12 hours those to another agent, and of another student.
-      await alter('agents', asked.id, { daily_limit: 1 });
+      // The student's questions are 25, 24 and 2 hours old. Questions to another agent and of another student are 12 hours old.
+      await alter('agents', openAgent.id, { daily_limit: 1 });
       expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
@@ -167,7 +167,7 @@ describe('the limits of an agent', () => {
 });
 
 describe('the club’s AI budget', () => {
-  /** @param cents what the club lets its agents cost in a month */
+  /** @param cents the amount that the club's agents may cost in a month */
   const withBudget = async (cents: number) => {
     const classroom = await openAskingClassroom();
     const source = await testDatabase();
@@ -183,15 +183,15 @@ describe('the club’s AI budget', () => {
     return rows.map(({ micros }) => Number(micros));
   };
 
-  it('429 club_budget_exhausted: refuses every question if nothing may be spent', async () => {
+  it('returns 429 club_budget_exhausted for every question if the budget is 0', async () => {
     const classroom = await withBudget(0);
     expectError(await classroom.refused({}), 'club_budget_exhausted');
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('accepts while reserves fill the budget once one settles; 429 club_budget_exhausted once it is spent', async () => {
+  it('accepts a question after a reserve settles, and returns 429 club_budget_exhausted once all is spent', async () => {
     const classroom = await withBudget(1);
-    const { answerId, data } = await classroom.ask(); // reserves more than that cent
+    const { answerId, data } = await classroom.ask(); // reserves more than the remaining cent
     expect(data.limits.club_budget_exhausted).to.equal(false);
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: false });
     const waiting = classroom.ask();
@@ -204,9 +204,9 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
   });
 
-  it('refuses every student of the club, and none of another club', async () => {
+  it('refuses questions of every student of this club, and of no other club', async () => {
     const classroom = await withBudget(0);
-    const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+    const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
     expectError(await other.refused({}), 'club_budget_exhausted');
     await (await openAskingClassroom()).ask();
   });
@@ -231,24 +231,24 @@ describe('the club’s AI budget', () => {
     await classroom.ask();
   });
 
-  it('reserves a token for three characters of the question and its history', async () => {
+  it('reserves one token for three characters of the question and its history', async () => {
     const classroom = await openAskingClassroom({ instructions: '' });
     const { answerId, conversationId } = await classroom.ask({ content: 'xxx' });
     await endAnswer(answerId, { text: 'y'.repeat(2_997) });
     await classroom.ask({ content: 'x'.repeat(3_003) });
     await classroom.ask({ content: 'xxx', conversation_id: conversationId });
     const [least = 0, long = 0, continued = 0] = await reservedOf(classroom);
-    expect(long - least).to.equal(1_000 * 2.5); // a token into the cache of this model: 2.5 millionths of a dollar
+    expect(long - least).to.equal(1_000 * 2.5); // The price of a token that is written to the cache of this model: 2.5 millionths of a dollar
     expect(continued - least).to.equal((1_000 + 40) * 2.5);
   });
 });
 
-it('429 rate_limited: the 21st question of a student in a minute; other students go on', () =>
+it('returns 429 rate_limited for a student’s 21st question in a minute, and accepts other students', () =>
   withClockStopped(async (now) => {
     const classroom = await openAskingClassroom();
     for (let count = 0; count < 20; count++) await classroom.ask();
     const answer = await classroom.refused({});
     expectError(answer, 'rate_limited');
     expect(Number(answer.headers.get('retry-after'))).to.equal(secondsToNextMinute(now));
-    await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask();
+    await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)).ask();
   }));

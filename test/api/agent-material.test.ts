@@ -27,7 +27,7 @@ describe('agent material', () => {
     file = await buildMedia(club.id);
   });
   const none = { course_ids: [], lesson_ids: [], media_ids: [] };
-  const put = (given: object, id = agent.id) => write('PUT', `/agents/${id}/material`, { ...none, ...given });
+  const setMaterial = (fields: object, id = agent.id) => write('PUT', `/agents/${id}/material`, { ...none, ...fields });
   const material = async (id = agent.id) => (await write('GET', `/agents/${id}/material`)).body.data;
   const sources = async (query = '', id = agent.id) => (await write('GET', `/agents/${id}/sources${query}`)).body;
   const lessonIds = () => course.lessons.map(({ id }) => id);
@@ -35,38 +35,38 @@ describe('agent material', () => {
   const indexed = async () => (await indexedSourcesOf(club.id)).map(({ itemId }) => itemId);
 
   describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
-    it('200: reads back what was named in its order, makes each a source and wakes its indexing', async () => {
+    it('stores the items in their order, creates a source for each and wakes the indexing', async () => {
       const [one, two, three] = lessonIds();
-      const given = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
-      let answer = await put(none);
-      const woken = await wakesBy(club.id, async () => (answer = await put(given)));
+      const items = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
+      let answer = await setMaterial(none);
+      const woken = await wakesBy(club.id, async () => (answer = await setMaterial(items)));
       expect(answer.status).to.equal(200);
-      expect(answer.body.data).to.deep.equal(given);
-      expect(await material()).to.deep.equal(given);
+      expect(answer.body.data).to.deep.equal(items);
+      expect(await material()).to.deep.equal(items);
       const index = await indexedSourcesOf(club.id);
       expect(index.map(({ itemId }) => itemId)).to.deep.equal(sorted([...lessonIds(), file.id]));
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('200: replaces the whole: dropped items leave the index, kept ones are not indexed again (ANS-7)', async () => {
-      await put({ course_ids: [course.id], media_ids: [file.id] });
+    it('replaces all material: drops removed items from the index and indexes only added items (ANS-7)', async () => {
+      await setMaterial({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
-      const [kept] = lessonIds();
-      const woken = await wakesBy(club.id, () => put({ lesson_ids: [kept] }));
-      const dropped = before.filter(({ itemId }) => itemId !== kept);
+      const [keptLesson] = lessonIds();
+      const woken = await wakesBy(club.id, () => setMaterial({ lesson_ids: [keptLesson] }));
+      const dropped = before.filter(({ itemId }) => itemId !== keptLesson);
       expect(woken).to.deep.equal(sorted(dropped.map(({ id }) => workflowIdOf('sourceIndex', id))));
-      expect(await indexedSourcesOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === kept));
-      await put(none);
+      expect(await indexedSourcesOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === keptLesson));
+      await setMaterial(none);
       expect(await indexed()).to.deep.equal([]);
     });
 
-    it('200: indexes a lesson that is named several times once, until no agent in use names it', async () => {
+    it('indexes a repeated lesson once, and removes it when no active agent names it', async () => {
       const other = await buildAgent(club.id, { status: 'draft' });
       const [lesson] = lessonIds();
-      await put({ course_ids: [course.id], lesson_ids: [lesson] });
-      await put({ lesson_ids: [lesson] }, other.id);
+      await setMaterial({ course_ids: [course.id], lesson_ids: [lesson] });
+      await setMaterial({ lesson_ids: [lesson] }, other.id);
       expect(await indexed()).to.deep.equal(sorted(lessonIds()));
-      await put(none);
+      await setMaterial(none);
       expect(await indexed()).to.deep.equal([lesson]);
       await write('PATCH', `/agents/${other.id}`, { status: 'archived' });
       expect(await indexed()).to.deep.equal([]);
@@ -74,22 +74,22 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([lesson]);
     });
 
-    it('200: accepts what students do not see yet, and indexes lessons once they are published', async () => {
+    it('accepts unpublished lessons, and indexes them once they are published', async () => {
       const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
       const arriving = await buildMedia(club.id, { status: 'processing' });
       const [lesson] = lessonIds();
       await write('PATCH', `/lessons/${lesson}`, { published: false });
-      const given = { course_ids: [draft.id], lesson_ids: [lesson], media_ids: [arriving.id] };
-      expect((await put(given)).body.data).to.deep.equal(given);
+      const items = { course_ids: [draft.id], lesson_ids: [lesson], media_ids: [arriving.id] };
+      expect((await setMaterial(items)).body.data).to.deep.equal(items);
       expect(await indexed()).to.deep.equal([]);
       await write('PATCH', `/lessons/${lesson}`, { published: true });
       await write('PATCH', `/courses/${draft.id}`, { status: 'published' });
       expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
     });
 
-    it('200: a new order of lessons changes nothing; a removed lesson leaves index and material', async () => {
+    it('does not index lessons again if their order changes, and drops a removed lesson', async () => {
       const [first, second, third] = lessonIds();
-      await put({ lesson_ids: lessonIds() });
+      await setMaterial({ lesson_ids: lessonIds() });
       const before = await indexedSourcesOf(club.id);
       const modules = [{ id: course.moduleIds[0], lesson_ids: [third, second, first] }];
       expect((await write('PUT', `/courses/${course.id}/order`, { modules })).status).to.equal(200);
@@ -97,10 +97,10 @@ describe('agent material', () => {
       await write('DELETE', `/lessons/${second}`);
       expect(await indexed()).to.deep.equal(sorted([first ?? '', third ?? '']));
       expect(await material()).to.deep.equal({ ...none, lesson_ids: [first, third] });
-      expect((await put(await material())).status).to.equal(200);
+      expect((await setMaterial(await material())).status).to.equal(200);
     });
 
-    it('404: names the field and the position of unknown items, and changes nothing', async () => {
+    it('returns 404 with the field and the position of unknown items, and changes nothing', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
       const foreignFile = await buildMedia(elsewhere.id);
@@ -110,7 +110,7 @@ describe('agent material', () => {
       const source = await testDatabase();
       await source.query(`UPDATE media SET removed_at = now() WHERE id = $1`, [removedFile.id]);
       const image = await buildMedia(club.id, { studentId: (await buildStudent(club.id)).id });
-      await put({ lesson_ids: [first], media_ids: [file.id] });
+      await setMaterial({ lesson_ids: [first], media_ids: [file.id] });
       const before = [await rowCounts(), await material(), await indexedSourcesOf(club.id)];
       const refused: [object, string][] = [
         [{ course_ids: [course.id, newId()] }, 'course_ids/1'],
@@ -123,45 +123,45 @@ describe('agent material', () => {
         [{ media_ids: [removedFile.id] }, 'media_ids/0'],
         [{ media_ids: [image.id] }, 'media_ids/0'],
       ];
-      await eachCase(refused, async ([given, field]) => {
-        const answer = await put(given);
+      await eachCase(refused, async ([fields, field]) => {
+        const answer = await setMaterial(fields);
         expectError(answer, 'not_found');
         expect(answer.body.error.message).to.match(new RegExp(`^${field}: `));
       });
       expect([await rowCounts(), await material(), await indexedSourcesOf(club.id)]).to.deep.equal(before);
     });
 
-    it('200 and 422: at most 100 ids of a kind, all valid, none twice; another spelling counts once', async () => {
+    it('accepts 100 valid ids of a kind, and returns 422 for more ids, invalid ids and repeated ids', async () => {
       const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
       const ids = many.lessons.map(({ id }) => id);
-      expect((await put({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
+      expect((await setMaterial({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
       await eachCase(['course_ids', 'lesson_ids', 'media_ids'], async (field) => {
-        expectError(await put({ [field]: field === 'lesson_ids' ? ids : ids.map(newId) }), 'invalid_request');
-        expectError(await put({ [field]: ['x'] }), 'invalid_request');
+        expectError(await setMaterial({ [field]: field === 'lesson_ids' ? ids : ids.map(newId) }), 'invalid_request');
+        expectError(await setMaterial({ [field]: ['x'] }), 'invalid_request');
       });
-      expectError(await put({ course_ids: [course.id, course.id] }), 'invalid_request');
+      expectError(await setMaterial({ course_ids: [course.id, course.id] }), 'invalid_request');
       expect(await indexed()).to.have.length(100);
-      const spelled = await put({ course_ids: [course.id, course.id.toUpperCase()] });
+      const spelled = await setMaterial({ course_ids: [course.id, course.id.toUpperCase()] });
       expect(spelled.body.data).to.deep.equal({ ...none, course_ids: [course.id] });
     });
 
-    it('400: a missing field and an unknown one', async () => {
+    it('returns 400 for a missing field and an unknown field', async () => {
       const at = `/agents/${agent.id}/material`;
       await eachCase(['course_ids', 'lesson_ids', 'media_ids'] as const, async (field) => {
         const { [field]: _, ...rest } = none;
         expectError(await write('PUT', at, rest), 'malformed_request');
       });
-      expectError(await put({ file_ids: [] }), 'malformed_request');
+      expectError(await setMaterial({ file_ids: [] }), 'malformed_request');
     });
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-    it('200: lists this agent’s sources, newest first, by pages and status, with their indexing', async () => {
+    it('lists this agent’s sources with their indexing, newest first, by status, in pages', async () => {
       const other = await buildAgent(club.id);
-      await put({ course_ids: [course.id] }, other.id);
+      await setMaterial({ course_ids: [course.id] }, other.id);
       const [lesson] = lessonIds();
       clock.advance(1_000);
-      await put({ lesson_ids: [lesson], media_ids: [file.id] });
+      await setMaterial({ lesson_ids: [lesson], media_ids: [file.id] });
       const { data, total } = await sources();
       expect(total).to.equal(2);
       const [ofFile, ofLesson] = data;
@@ -196,8 +196,8 @@ describe('agent material', () => {
       expect(await sources('?status=indexing')).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: what could not be read of each, and those with a warning alone', async () => {
-      await put({ lesson_ids: lessonIds(), media_ids: [file.id] });
+    it('lists the unreadable parts of each source, and filters sources with warnings', async () => {
+      await setMaterial({ lesson_ids: lessonIds(), media_ids: [file.id] });
       const source = await testDatabase();
       const warnings = [{ code: 'page_is_a_picture', count: 2, pages: [3, 4] }];
       await source.query(`UPDATE agent_sources SET warnings = $2 WHERE media_id = $1`, [
@@ -218,8 +218,8 @@ describe('agent material', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex', () => {
-    it('202: asks for indexing again and wakes it; indexed passages stay', async () => {
-      await put({ media_ids: [file.id] });
+    it('returns 202, wakes the indexing, and keeps the indexed passages', async () => {
+      await setMaterial({ media_ids: [file.id] });
       const [{ id }] = (await sources()).data;
       const source = await testDatabase();
       await source.query(
@@ -228,7 +228,7 @@ describe('agent material', () => {
         [id],
       );
       clock.advance(1_000);
-      let answer = await put({ media_ids: [file.id] });
+      let answer = await setMaterial({ media_ids: [file.id] });
       const woken = await wakesBy(club.id, async () => {
         answer = await write('POST', `/agents/${agent.id}/sources/${id}/reindex`);
       });
@@ -243,9 +243,9 @@ describe('agent material', () => {
       expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
 
-    it('404: an unknown source, one of another agent and one of another club; wakes nothing', async () => {
+    it('returns 404 for an unknown source and for one of another agent or club, and wakes nothing', async () => {
       const other = await buildAgent(club.id);
-      await put({ media_ids: [file.id] }, other.id);
+      await setMaterial({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;
       const stranger = callsOf(await buildClub());
       const woken = await wakesBy(club.id, async () => {

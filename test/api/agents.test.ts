@@ -52,7 +52,7 @@ describe('agents', () => {
 
   describe('POST /v1/clubs/{clubId}/agents', () => {
     describe('201', () => {
-      it('creates a draft with defaults: the whole record, as it is read afterwards', async () => {
+      it('creates a draft with defaults, and returns the whole record as later reads do', async () => {
         const { status, body } = await create({ name: '  Bosun   Bill ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -76,8 +76,8 @@ describe('agents', () => {
         });
       });
 
-      it('keeps every given field', async () => {
-        const given = {
+      it('stores every given field', async () => {
+        const fields = {
           name: 'Bosun',
           public_id: 'Bosun_1',
           description: 'Knows the ropes.',
@@ -86,29 +86,29 @@ describe('agents', () => {
           daily_limit: 20,
           answer_max_tokens: 1_024,
         };
-        expect((await create(given)).body.data).to.include(given);
+        expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives equal names different public ids, also for ten at the same time', async () => {
+      it('gives different public ids to agents with equal names, even to ten simultaneous requests', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Bosun' })));
         const ids = answers.map(({ body }) => body.data.public_id);
         expect(ids).to.include.members(['bosun', 'bosun-2', 'bosun-5']);
         expect(new Set(ids).size).to.equal(10);
       });
 
-      it('gives a name without Latin letters the public id `agent`', async () => {
+      it('gives the public id `agent` to a name without Latin letters', async () => {
         expect((await create({ name: '学生' })).body.data.public_id).to.equal('agent');
       });
     });
 
-    it('402 feature_not_in_plan: a plan without agents; writes nothing', async () => {
+    it('returns 402 feature_not_in_plan for a plan without agents, and writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await create({ name: 'Bosun' }), 'feature_not_in_plan');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 public_id_taken: within the club, also for four at the same time; another club may use it', async () => {
+    it('returns 409 public_id_taken for four simultaneous requests of one club, but not for another club', async () => {
       const body = { name: 'Bosun', public_id: 'bosun' };
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(body)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -118,7 +118,7 @@ describe('agents', () => {
       expect((await callsOf(await buildClub())('POST', '/agents', body)).status).to.equal(201);
     });
 
-    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
+    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
       await eachCase(within, async (body) => expect((await create({ name: 'Bosun', ...body })).status).to.equal(201));
       const before = await rowCounts();
       await eachCase(beyond, async (body) => expectError(await create({ name: 'Bosun', ...body }), 'invalid_request'));
@@ -134,7 +134,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents', () => {
-    it('200: lists this club’s agents, newest first, by pages and status, without instructions', async () => {
+    it('lists this club’s agents without instructions, newest first, by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/agents', { name: 'Stranger' });
       for (const name of ['First', 'Second', 'Third']) {
         await create({ name, instructions: 'Be brief.' });
@@ -155,13 +155,13 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}', () => {
-    it('200: every member reads the agent with its instructions', async () => {
+    it('shows the agent with its instructions to every member', async () => {
       const { body } = await create({ name: 'Bosun', instructions: 'Be brief.' });
       const support = callsOf(club, (await buildMember(club.id, 'support')).token);
       expect((await support('GET', `/agents/${body.data.id}`)).body).to.deep.equal(body);
     });
 
-    it('404: an unknown agent and one of another club, in every operation on one', async () => {
+    it('returns 404 for an unknown or foreign agent in every operation on an agent', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const material = { course_ids: [], lesson_ids: [], media_ids: [] };
       const before = await rowCounts();
@@ -179,7 +179,7 @@ describe('agents', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/agents/{agentId}', () => {
-    it('200: changes each given field alone and keeps the others', async () => {
+    it('changes only the given fields', async () => {
       let { data } = (await create({ name: 'Bosun', model: 'claude-opus-5' })).body;
       const changes = [
         { name: 'Mate' },
@@ -193,11 +193,11 @@ describe('agents', () => {
         { status: 'archived' },
         { status: 'draft' },
       ];
-      await eachCase(changes, async (given) => {
+      await eachCase(changes, async (fields) => {
         clock.advance(1_000);
-        const { status, body } = await change(data.id, given);
+        const { status, body } = await change(data.id, fields);
         expect(status).to.equal(200);
-        expect(body.data).to.deep.equal({ ...data, ...given, updated_at: body.data.updated_at });
+        expect(body.data).to.deep.equal({ ...data, ...fields, updated_at: body.data.updated_at });
         expect(body.data.updated_at > data.updated_at).to.equal(true);
         expect((await write('GET', `/agents/${data.id}`)).body).to.deep.equal(body);
         ({ data } = body);
@@ -207,7 +207,7 @@ describe('agents', () => {
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('402 feature_not_in_plan: publishing, but no other change, on a plan without agents', async () => {
+    it('returns 402 feature_not_in_plan only for publishing, on a plan without agents', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
@@ -216,13 +216,13 @@ describe('agents', () => {
       await buildPlan(club.id, 'professional');
       expect((await change(id, { status: 'published' })).status).to.equal(200);
       await buildPlan(club.id, 'starter');
-      // It is published already: saying so again is no publishing.
+      // The agent is already published, so this request publishes nothing.
       expect((await change(id, { name: 'Bosun', status: 'published' })).status).to.equal(200);
       expect((await change(id, { status: 'archived' })).status).to.equal(200);
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
     });
 
-    it('409 public_id_taken: changes nothing, not even the name; its own public id is no conflict', async () => {
+    it('returns 409 public_id_taken and changes nothing, but accepts the agent’s own public id', async () => {
       await create({ name: 'Bosun' });
       const { data } = (await create({ name: 'Mate' })).body;
       expectError(await change(data.id, { name: 'Other', public_id: 'bosun' }), 'public_id_taken');
@@ -230,7 +230,7 @@ describe('agents', () => {
       expect((await change(data.id, { public_id: 'mate' })).status).to.equal(200);
     });
 
-    it('422: a field beyond its bounds, an empty change; 400: an unknown field', async () => {
+    it('returns 422 for a field beyond its bounds and an empty change, and 400 for an unknown field', async () => {
       const { data } = (await create({ name: 'Bosun' })).body;
       await eachCase(within, async (body) => expect((await change(data.id, body)).status).to.equal(200));
       const before = (await write('GET', `/agents/${data.id}`)).body;
@@ -243,7 +243,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/agents', () => {
-    it('200: lists the published agents that the student may use now, newest first, in short form', async () => {
+    it('lists the published agents that the student may use now, newest first, in short form', async () => {
       const student = await buildStudent(club.id);
       const list = async (query = '') =>
         (await call('GET', `/v1/clubs/${club.id}/classroom/agents${query}`, { token: student.token })).body;
@@ -277,7 +277,7 @@ describe('agents', () => {
       expect(later).to.deep.equal(['First', 'Not yet']);
     });
 
-    it('200: omits an agent that only another student may use', async () => {
+    it('omits an agent that only another student may use', async () => {
       const agent = await buildAgent(club.id);
       await buildEnrollment(club.id, { deliveryId: (await buildAccessDelivery(club.id, { agentId: agent.id })).id });
       const { token } = await buildStudent(club.id);

@@ -26,7 +26,7 @@ describe('AI budget', () => {
   };
 
   describe('GET /v1/clubs/{clubId}/ai-budget', () => {
-    it('200: shows the club’s month, the allowance, and what is spent and reserved', async () => {
+    it('shows the club’s month, the allowance, and the spent and reserved amounts', async () => {
       const asker = await buildAsker(club.id);
       await buildCharge(asker, 30_000n, new Date());
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n });
@@ -41,7 +41,7 @@ describe('AI budget', () => {
       });
     });
 
-    it('the plan shows the used budget in whole cents, rounded down', async () => {
+    it('shows the used budget in the plan in whole cents, rounded down', async () => {
       const asker = await buildAsker(club.id);
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n });
       expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
@@ -49,7 +49,7 @@ describe('AI budget', () => {
   });
 
   describe('PUT and DELETE /v1/clubs/{clubId}/ai-budget/limit', () => {
-    it('200: sets the club’s own limit below its plan, and removes it', async () => {
+    it('sets the club’s own limit below its plan, and removes it', async () => {
       const { body } = await budget('PUT', '/limit', { own_limit: 2_000 });
       expect(body.data).to.include({ allowed: 5_000, own_limit: 2_000, limit: 2_000 });
       const { data } = (await budget('DELETE', '/limit')).body;
@@ -57,20 +57,20 @@ describe('AI budget', () => {
       expect(data).to.not.have.property('own_limit');
     });
 
-    it('200: the plan’s limit holds when the own limit is higher', async () => {
+    it('applies the plan’s limit if the club’s own limit is higher', async () => {
       expect((await budget('PUT', '/limit', { own_limit: 6_000 })).body.data).to.include({
         own_limit: 6_000,
         limit: 5_000,
       });
     });
 
-    it('200: a limit of 0 refuses every question', async () => {
+    it('refuses every question at a limit of 0', async () => {
       expect((await budget('PUT', '/limit', { own_limit: 0 })).body.data).to.include({ limit: 0 });
       const refusal = await buildCharge(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
       expect(refusal).to.have.property('code', 'club_budget_exhausted');
     });
 
-    it('400 and 422: a limit that is no number of cents', async () => {
+    it('returns 400 or 422 for a limit that is not a number of cents', async () => {
       await eachCase([{}, { own_limit: '1' }, { own_limit: 1, more: 1 }], async (wrong) =>
         expectError(await budget('PUT', '/limit', wrong), 'malformed_request'),
       );
@@ -81,7 +81,7 @@ describe('AI budget', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
-    it('200: sums questions, answers, tokens and cost by month, newest first', async () => {
+    it('sums questions, answers, tokens and cost by month, newest first', async () => {
       const asker = await buildAsker(club.id);
       const march = new Date('2026-03-10T12:00:00Z');
       const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };
@@ -119,7 +119,7 @@ describe('AI budget', () => {
       ]);
     });
 
-    it('200: lists the agents of one month, the highest cost first', async () => {
+    it('lists the agents of one month, highest cost first', async () => {
       const march = new Date('2026-03-10T12:00:00Z');
       for (const [name, cost] of [
         ['Cheap', 1n],
@@ -138,7 +138,7 @@ describe('AI budget', () => {
       expect((await usage('/ai-usage?month=2026-02')).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: counts questions of a removed conversation', async () => {
+    it('counts questions of a removed conversation', async () => {
       const march = new Date('2026-03-10T12:00:00Z');
       const asker = await buildAsker(club.id);
       await endAnswer(await buildCharge(asker, 9n, march), { status: 'complete', cost: 5n, at: march });
@@ -146,13 +146,13 @@ describe('AI budget', () => {
       expect((await usage('/ai-usage?month=2026-03')).body.data[0]).to.include({ questions: 1, cost_micros: 5 });
     });
 
-    it('200: shows the current month when none is given', async () => {
+    it('shows the current month if the request names no month', async () => {
       await buildCharge(await buildAsker(club.id), 9n, new Date());
       const { data } = (await usage('/ai-usage')).body;
       expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
     });
 
-    it('404: an agent of another club, an unknown one; 422: a malformed month', async () => {
+    it('returns 404 for a foreign or unknown agent, and 422 for a malformed month', async () => {
       const { agentId } = await buildAsker((await buildClub()).id);
       expectError(await usage(`/agents/${agentId}/usage`), 'not_found');
       expectError(await usage(`/agents/${newId()}/usage`), 'not_found');

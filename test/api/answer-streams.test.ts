@@ -1,4 +1,4 @@
-/** The stream of an answer on the wire: its form, its silences, clients that go, come back and read slowly, and the end of the process. */
+/** Tests the stream of an answer on the wire: its format, silent periods, clients that disconnect, return or read slowly, and shutdown. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
@@ -29,12 +29,12 @@ describe('answer streams', () => {
   });
 
   const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
-  /** The same student at another API. */
-  const at = (base: string) => askingOf(classroom.asked, classroom.student, base);
+  /** Returns a client of the same student for another API process. */
+  const at = (base: string) => askingOf(classroom.openAgent, classroom.student, base);
 
   const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
 
-  /** The API notices a while later that a client has gone. Until then, streams of other tests are counted. */
+  /** The API notices with a delay that a client disconnected. Until then it counts streams of other tests. */
   async function noStreams(): Promise<void> {
     closeStreams();
     await until('all streams to be closed', { timeoutMs: 15 * second }, async () => (await openStreams()) === 0);
@@ -53,7 +53,7 @@ describe('answer streams', () => {
   }
 
   describe('the form of the stream', () => {
-    it('writes each event as an event line and a data line, with a blank line after it', async () => {
+    it('writes each event as an event line, a data line and a blank line', async () => {
       const { stream, answerId } = await classroom.ask();
       const text = 'line\nline\r\n\rdata: no\n\nevent: no\u2028\u2029\u0085: "quoted" \\ 🪢 \u{1F468}\u200D\u{1F469}';
       await appendWords(answerId, text);
@@ -66,7 +66,7 @@ describe('answer streams', () => {
     });
 
     it('tells proxies not to store, buffer or compress the stream', async () => {
-      const { stream } = await classroom.ask(); // which would take gzip
+      const { stream } = await classroom.ask(); // a client that accepts gzip
       expect(stream.headers).to.include({
         'content-type': 'text/event-stream',
         'x-accel-buffering': 'no',
@@ -76,16 +76,16 @@ describe('answer streams', () => {
       expect(stream.headers).to.not.have.any.keys('content-encoding', 'content-length');
     });
 
-    it('sends the headers immediately, also when there is nothing to send yet', async () => {
-      const asked = await classroom.ask();
+    it('sends the headers immediately, even if no event is ready', async () => {
+      const question = await classroom.ask();
       await withApi({ streamHeartbeatMs: 600 * second }, async (base) => {
-        const stream = await at(base).reattach(asked); // resolves with the headers; a comment would come in 10 minutes
+        const stream = await at(base).reattach(question); // The call resolves with the headers. The next comment would come after 10 minutes.
         expect([stream.status, stream.raw()]).to.deep.equal([200, '']);
         stream.close();
       });
     });
 
-    it('HEAD returns the headers and ends', async () => {
+    it('answers HEAD with the headers and closes the stream', async () => {
       const { conversationId, answerId } = await classroom.ask();
       const { token } = classroom.student;
       const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}/messages/${answerId}/stream`;
@@ -116,14 +116,14 @@ describe('answer streams', () => {
   });
 
   describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
-    it('200: starts at the given position, without `accepted`, and sends what was written since', async () => {
-      const asked = await classroom.ask();
-      await appendWords(asked.answerId, 'A knot ', 'is 🪢 a ');
-      const all = await classroom.reattach(asked);
-      const rest = await classroom.reattach(asked, 4); // inside of an entry
-      const beyondTheKnot = await classroom.reattach(asked, 11); // positions count characters, not their halves
+    it('starts at the given position without `accepted`, and sends the text that was written after it', async () => {
+      const question = await classroom.ask();
+      await appendWords(question.answerId, 'A knot ', 'is 🪢 a ');
+      const all = await classroom.reattach(question);
+      const rest = await classroom.reattach(question, 4); // a position inside an entry
+      const beyondTheKnot = await classroom.reattach(question, 11); // Positions count code points, not UTF-16 units.
       expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
-      await endAnswer(asked.answerId, { text: '*bend*' });
+      await endAnswer(question.answerId, { text: '*bend*' });
       const streams = [all, rest, beyondTheKnot];
       for (const stream of streams) await stream.event('done');
       expect(streams.map((stream) => stream.text())).to.deep.equal([
@@ -134,15 +134,15 @@ describe('answer streams', () => {
       await eachCase(streams, ({ events }) => expect(events.map(({ event }) => event)).to.not.include('accepted'));
     });
 
-    it('waits at the end of the text for more', async () => {
-      const asked = await classroom.ask();
-      await appendWords(asked.answerId, 'So far');
-      const stream = await classroom.reattach(asked, 6);
-      await appendWords(asked.answerId, ', so good');
+    it('waits for more text at the end of the text', async () => {
+      const question = await classroom.ask();
+      await appendWords(question.answerId, 'So far');
+      const stream = await classroom.reattach(question, 6);
+      await appendWords(question.answerId, ', so good');
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
-    it('replays the rest of an ended answer and closes with done or error, also without its log', async () => {
+    it('replays the rest of a finished answer and closes with done or error, even without its log', async () => {
       await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
@@ -163,15 +163,15 @@ describe('answer streams', () => {
       });
     });
 
-    it('sends a long text whole, in several pieces', async () => {
-      const asked = await classroom.ask();
+    it('sends a long text completely, in several pieces', async () => {
+      const question = await classroom.ask();
       const text = '🪢 bends and hitches '.repeat(4_000);
-      await appendWords(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
-      const under = await classroom.reattach(asked, 1);
-      await endAnswer(asked.answerId);
-      const after = await classroom.reattach(asked, 2);
+      await appendWords(question.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
+      const under = await classroom.reattach(question, 1);
+      await endAnswer(question.answerId);
+      const after = await classroom.reattach(question, 2);
       for (const [stream, from] of [
-        [asked.stream, 0],
+        [question.stream, 0],
         [under, 1],
         [after, 2],
       ] as const) {
@@ -181,7 +181,7 @@ describe('answer streams', () => {
       expect(after.events.length).to.be.above(3);
     });
 
-    it('accepts the question’s id in place of the message’s, in any letter case', async () => {
+    it('accepts the question’s id instead of the message’s id, in any letter case', async () => {
       const { conversationId, data, answerId } = await classroom.ask();
       await endAnswer(answerId, { text: 'Yes.' });
       const stream = await classroom.reattach({
@@ -191,7 +191,7 @@ describe('answer streams', () => {
       expect((await stream.event('done')).data.answer.id).to.equal(answerId);
     });
 
-    it('422: a position outside the text; 400: not a number; 404: a message the student cannot read', async () => {
+    it('returns 422 for a position beyond the text, 400 for a non-number, 404 for an unreadable message', async () => {
       const { conversationId, answerId } = await classroom.ask();
       await appendWords(answerId, 'abc');
       await eachCase(['4', '2147483647', '-1', '99999999999'], async (from) =>
@@ -203,7 +203,7 @@ describe('answer streams', () => {
       await endAnswer(answerId);
       expectError(await classroom.refusedStream(conversationId, answerId, '?from=4'), 'invalid_request');
       const other = await classroom.ask();
-      const stranger = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const stranger = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       await eachCase(
         [
           await classroom.refusedStream(conversationId, other.answerId),
@@ -217,32 +217,32 @@ describe('answer streams', () => {
   });
 
   describe('a client that disconnects', () => {
-    it('does not interrupt the answer, and its streams are closed', async () => {
+    it('does not interrupt the answer, and closes the client’s streams', async () => {
       await noStreams();
-      const asked = await classroom.ask();
-      const again = await classroom.reattach(asked);
+      const question = await classroom.ask();
+      const again = await classroom.reattach(question);
       expect(await openStreams()).to.equal(2);
-      asked.stream.close();
+      question.stream.close();
       again.close();
       await until('the streams to be closed', { timeoutMs: 15 * second }, async () => (await openStreams()) === 0);
-      await endAnswer(asked.answerId, { text: 'Nobody listens.' });
-      const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
+      await endAnswer(question.answerId, { text: 'Nobody listens.' });
+      const [, answer] = (await classroom.conversation(question.conversationId)).body.data.messages;
       expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });
     });
   });
 
   describe('a client that reads slowly', () => {
-    it('limits how fast its text is read from Postgres, and misses nothing', async function () {
+    it('reads the text from Postgres at a limited rate, and sends all of it', async function () {
       this.timeout(60 * second);
       const megabytes = 30;
-      let taken = 0;
+      let readCharacters = 0;
       const counting = (feed: AnswerFeed): AnswerFeed => ({
         ...feed,
         async *follow(...followed) {
           const parts = feed.follow(...followed);
           let part = await parts.next();
           for (; !part.done; part = await parts.next()) {
-            taken += part.value.length;
+            readCharacters += part.value.length;
             yield part.value;
           }
           return part.value;
@@ -252,26 +252,26 @@ describe('answer streams', () => {
         deps: (usual) => ({ ...usual, deps: { ...usual.deps, answers: counting(usual.deps.answers) } }),
       });
       try {
-        const asked = await at(app.base).ask();
-        asked.stream.pause();
+        const question = await at(app.base).ask();
+        question.stream.pause();
         await (
           await testDatabase()
         ).query(
           `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
          SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, $2) AS entry`,
-          [asked.answerId, megabytes * 1_000],
+          [question.answerId, megabytes * 1_000],
         );
         await notifyStreams();
         let before = -1;
         await until('the connection to be full', { timeoutMs: 20 * second }, async () => {
-          const isFull = taken > 0 && taken === before;
-          before = taken;
+          const isFull = readCharacters > 0 && readCharacters === before;
+          before = readCharacters;
           await new Promise((resolve) => setTimeout(resolve, 300));
           return isFull;
         });
-        expect(taken).to.be.below((megabytes * 1_000_000) / 2);
-        asked.stream.resume();
-        const text = await asked.stream.textOf(megabytes * 1_000_000, 40 * second);
+        expect(readCharacters).to.be.below((megabytes * 1_000_000) / 2);
+        question.stream.resume();
+        const text = await question.stream.textOf(megabytes * 1_000_000, 40 * second);
         const expected = Array.from({ length: megabytes * 1_000 }, (_, entry) =>
           String(entry + 1).padStart(1_000, '.'),
         );
@@ -281,11 +281,11 @@ describe('answer streams', () => {
       }
     });
 
-    it('receives every byte when it reads one byte at a time', async () => {
-      const asked = await classroom.ask();
-      await endAnswer(asked.answerId, { text: 'Every byte 🪢 comes.' });
+    it('sends every byte to a client that reads one byte at a time', async () => {
+      const question = await classroom.ask();
+      await endAnswer(question.answerId, { text: 'Every byte 🪢 comes.' });
       const { port } = await testApi();
-      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`;
+      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${question.conversationId}/messages/${question.answerId}/stream`;
       const bytes: number[] = [];
       const take = (_: number, buffer: Uint8Array) => bytes.push(...buffer.subarray(0, 1)) > 0;
       const socket = connect({ host: '127.0.0.1', port, onread: { buffer: Buffer.alloc(1), callback: take } });
@@ -299,13 +299,13 @@ describe('answer streams', () => {
   });
 
   describe('several processes', () => {
-    it('each word arrives once in 40 streams over two processes that follow ten answers', async function () {
+    it('sends each word once in 40 streams of ten answers over two processes', async function () {
       this.timeout(60 * second);
       await withApi({}, async (other) => {
         const bases = [baseOf(await testApi()), other];
         const answers = await Promise.all(Array.from({ length: 10 }, () => classroom.ask()));
         const streams = await Promise.all(
-          answers.flatMap((asked) => [...bases, ...bases].map((base) => at(base).reattach(asked))),
+          answers.flatMap((question) => [...bases, ...bases].map((base) => at(base).reattach(question))),
         );
         const words = Array.from({ length: 12 }, (_, place) => `word ${place} 🪢 `);
         for (const word of words) await Promise.all(answers.map(({ answerId }) => appendWords(answerId, word)));
@@ -317,37 +317,39 @@ describe('answer streams', () => {
       });
     });
 
-    it('a process that stops ends its streams immediately, and another one continues them', async () => {
+    it('closes the streams of a process that stops immediately, and continues them in another process', async () => {
       const api = await startApi(await testConfig());
-      const asked = await at(baseOf(api)).ask();
-      await appendWords(asked.answerId, 'So far');
-      await asked.stream.textOf(6);
-      await withoutTimersOf(5 * second, () => api.stop()); // the process must end by itself
-      expect(await asked.stream.ended).to.equal('whole');
-      expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
-      const rest = await classroom.reattach(asked, 6);
-      await endAnswer(asked.answerId, { text: ', so good' });
+      const question = await at(baseOf(api)).ask();
+      await appendWords(question.answerId, 'So far');
+      await question.stream.textOf(6);
+      await withoutTimersOf(5 * second, () => api.stop()); // The process must exit without a signal.
+      expect(await question.stream.ended).to.equal('whole');
+      expect(question.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
+      const rest = await classroom.reattach(question, 6);
+      await endAnswer(question.answerId, { text: ', so good' });
       await rest.event('done');
       expect(rest.text()).to.equal(', so good');
     });
   });
 
   describe('the end of a session', () => {
-    it('ends its streams in every process, by sign-out, expiry and removal, and leaves other streams', async () => {
+    it('closes the session’s streams in every process after sign-out, expiry or removal, but no others', async () => {
       const [signedOut, expired, removed, other] = [
         classroom,
-        ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.asked)))).map((student) => ({
-          ...askingOf(classroom.asked, student),
+        ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.openAgent)))).map((student) => ({
+          ...askingOf(classroom.openAgent, student),
           student,
         })),
       ] as const;
       await withApi({ clock: clock.now }, async (base) => {
         const all = [signedOut, expired, removed, other].map((one) => one ?? fail());
-        const asked = await Promise.all(all.map((one) => one.ask()));
+        const questions = await Promise.all(all.map((one) => one.ask()));
         const elsewhere = await Promise.all(
-          all.map(({ student }, index) => askingOf(classroom.asked, student, base).reattach(asked[index] ?? fail())),
+          all.map(({ student }, index) =>
+            askingOf(classroom.openAgent, student, base).reattach(questions[index] ?? fail()),
+          ),
         );
-        const streams = asked.map(({ stream }, index) => [stream, elsewhere[index] ?? fail()]);
+        const streams = questions.map(({ stream }, index) => [stream, elsewhere[index] ?? fail()]);
         await call('DELETE', '/v1/auth/session', { token: all[0]?.student.token });
         await (
           await testDatabase()
@@ -360,7 +362,7 @@ describe('answer streams', () => {
           expect(stream.events.some(({ event }) => event !== 'accepted')).to.equal(false);
         }
         for (const stream of streams[2] ?? []) expect(await stream.ended).to.equal('whole');
-        const { answerId } = asked[3] ?? fail();
+        const { answerId } = questions[3] ?? fail();
         await endAnswer(answerId, { text: 'Still here' });
         for (const stream of streams[3] ?? [])
           expect((await stream.event('done')).data.answer.content).to.equal('Still here');
@@ -369,16 +371,21 @@ describe('answer streams', () => {
   });
 
   describe('429 rate_limited', () => {
-    const refusedAt = async (base: string, asked: { conversationId: string; answerId: string }) => {
+    const refusedAt = async (base: string, question: { conversationId: string; answerId: string }) => {
       const { token } = classroom.student;
       const paths = `/v1/clubs/${classroom.club.id}/classroom`;
       const before = await rowCounts();
       const body = { id: randomUUID(), content: 'One more?' };
       for (const answer of [
-        await callAt(base, 'POST', `${paths}/agents/${classroom.asked.publicId}/messages`, { token, body }),
-        await callAt(base, 'GET', `${paths}/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`, {
-          token,
-        }),
+        await callAt(base, 'POST', `${paths}/agents/${classroom.openAgent.publicId}/messages`, { token, body }),
+        await callAt(
+          base,
+          'GET',
+          `${paths}/conversations/${question.conversationId}/messages/${question.answerId}/stream`,
+          {
+            token,
+          },
+        ),
       ]) {
         expectError(answer, 'rate_limited');
         expect(answer.headers.get('retry-after')).to.equal('5');
@@ -386,24 +393,24 @@ describe('answer streams', () => {
       expect(await rowCounts()).to.deep.equal(before);
     };
 
-    it('a student’s third stream of two, until one of them ends; other students go on', async () => {
+    it('refuses the third of two allowed streams of a student until one ends, and accepts other students', async () => {
       await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
-        const asked = await at(base).ask();
-        const again = await at(base).reattach(asked);
-        await refusedAt(base, asked);
-        await askingOf(classroom.asked, await buildLearner(classroom.asked), base).ask();
-        expectError(await classroom.refused({ conversation_id: asked.conversationId }), 'generation_in_progress');
-        await endAnswer(asked.answerId);
-        for (const stream of [asked.stream, again]) expect(await stream.ended).to.equal('whole');
+        const question = await at(base).ask();
+        const again = await at(base).reattach(question);
+        await refusedAt(base, question);
+        await askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base).ask();
+        expectError(await classroom.refused({ conversation_id: question.conversationId }), 'generation_in_progress');
+        await endAnswer(question.answerId);
+        for (const stream of [question.stream, again]) expect(await stream.ended).to.equal('whole');
         await at(base).ask();
       });
     });
 
-    it('a stream more than the process allows, also in another club; a refused question takes no permit', async () => {
+    it('refuses a stream above the process limit, also in another club, without using a permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
-        const other = askingOf(classroom.asked, await buildLearner(classroom.asked), base);
+        const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };
-        const path = `/v1/clubs/${classroom.club.id}/classroom/agents/${classroom.asked.publicId}/messages`;
+        const path = `/v1/clubs/${classroom.club.id}/classroom/agents/${classroom.openAgent.publicId}/messages`;
         for (let count = 0; count < 3; count++) {
           const body = { id: randomUUID(), content: 'Where?', ...unknown };
           expectError(await callAt(base, 'POST', path, { token: classroom.student.token, body }), 'not_found');
@@ -414,7 +421,7 @@ describe('answer streams', () => {
   });
 
   describe('a process that stops while a client does not read', () => {
-    it('ends without waiting for the client', async () => {
+    it('stops without waiting for the client', async () => {
       const api = await startApi(await testConfig());
       let sending: Socket | undefined;
       const watch = (message: unknown) => void ({ socket: sending } = message as { socket: Socket });
@@ -443,8 +450,8 @@ describe('answer streams', () => {
     });
   });
 
-  describe('Postgres is unreachable', () => {
-    it('for 5 s: the stream waits, and goes on without a gap or a repeat', async function () {
+  describe('Postgres that is unreachable', () => {
+    it('continues the stream without a gap or a repeat after an outage of 5 s', async function () {
       this.timeout(40 * second);
       const line = await startPostgresLine();
       try {
@@ -457,7 +464,7 @@ describe('answer streams', () => {
           await new Promise((resolve) => setTimeout(resolve, 5 * second));
           expect(stream.text()).to.equal('before ');
           const comments = stream.comments.length;
-          expect(comments).to.be.above(3); // the client hears that the connection lives
+          expect(comments).to.be.above(3); // the client receives a comment, so its connection is alive
           line.speakAgain();
           await stream.textOf(17);
           await endAnswer(answerId, { text: 'after' });
@@ -469,7 +476,7 @@ describe('answer streams', () => {
       }
     });
 
-    it('because all connections are cut, the listening one too: the stream goes on', async function () {
+    it('continues the stream after all connections were cut, including the listening connection', async function () {
       this.timeout(40 * second);
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'before ');

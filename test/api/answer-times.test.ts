@@ -1,5 +1,5 @@
 /**
- * The time of an answer does not tell whether an address is known (DEC-63), also once mails are withheld. `npm run bench -- timing`
+ * Tests that response times do not reveal whether an address is known (DEC-63), even if mails are withheld. `npm run bench -- timing`
  * measures more calls of more operations.
  */
 import { expect } from 'chai';
@@ -14,10 +14,13 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
-/** Chance gives p of at most 0.01 in one of a hundred rounds, and in each of three rounds once in a million runs. A difference shows in all. */
+/**
+ * Chance makes p at most 0.01 in one of a hundred rounds, and in three rounds in a row once in a million runs. A real difference shows in
+ * all rounds.
+ */
 const rounds = 3;
 
-describe('the time of an answer (DEC-63)', function () {
+describe('response time (DEC-63)', function () {
   this.timeout(180_000);
   let app: ServedApp;
   let clubId: Id;
@@ -52,10 +55,10 @@ describe('the time of an answer (DEC-63)', function () {
     return performance.now() - sentAt;
   };
   const requestAll = async (path: string, addresses: readonly Address[]) => {
-    const left = addresses.values();
+    const queue = addresses.values();
     const times: { isKnown: boolean; ms: number }[] = [];
     const caller = async () => {
-      for (const address of left) times.push({ isKnown: address.isKnown, ms: await request(path, address) });
+      for (const address of queue) times.push({ isKnown: address.isKnown, ms: await request(path, address) });
     };
     await Promise.all(Array.from({ length: callsAtOnce }, caller));
     return times;
@@ -74,22 +77,22 @@ describe('the time of an answer (DEC-63)', function () {
     return best;
   };
 
-  /** Makes as many requests for each address as it gets mails in an hour, with an API that answers without waiting for a tick. */
+  /** Makes as many requests for each address as the address may receive mails in an hour. The API answers without waiting for a tick. */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
-    const left = addresses
+    const queue = addresses
       .flatMap((address) => Array.from({ length: requestRules.mailsAnHour }, () => address))
       .values();
     const caller = async () => {
-      for (const { email } of left) await call('POST', path, { body: { club_id: clubId, email } });
+      for (const { email } of queue) await call('POST', path, { body: { club_id: clubId, email } });
     };
     await Promise.all(Array.from({ length: callsAtOnce }, caller));
   };
 
-  it('tells nothing about an address: 200 resets of known and 200 of unknown ones, p > 0.01', async () => {
+  it('does not differ between 200 resets of known and 200 resets of unknown addresses (p > 0.01)', async () => {
     expect(await bestOf(() => measure('/v1/auth/password-reset', async () => undefined))).to.be.above(0.01);
   });
 
-  it('tells nothing once the mails of an hour are used up: 200 requests for a code each, p > 0.01', async () => {
+  it('does not differ between 200 code requests each after the mails of an hour are used up (p > 0.01)', async () => {
     expect(await bestOf(() => measure('/v1/auth/code', useUpMails('/v1/auth/code')))).to.be.above(0.01);
   });
 });

@@ -1,4 +1,4 @@
-/** Each refusal of a question (AGT-6 to AGT-12), in order, leaves nothing behind. */
+/** Tests each refusal of a question (AGT-6 to AGT-12) in order. A refusal leaves nothing behind. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { startApi } from '../../api/server.ts';
@@ -25,34 +25,34 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
 
-async function left(): Promise<Record<string, number | undefined>> {
+async function questionRowCounts(): Promise<Record<string, number | undefined>> {
   const counts = await rowCounts();
   return Object.fromEntries(questionTables.map((table) => [table, counts[table]]));
 }
 
 async function refusing(refuse: () => Promise<Answer>, code: ErrorCode): Promise<Answer> {
-  const before = await left();
+  const before = await questionRowCounts();
   const answer = await refuse();
   expectError(answer, code);
-  expect(await left()).to.deep.equal(before);
+  expect(await questionRowCounts()).to.deep.equal(before);
   return answer;
 }
 
-/** A conversation that is answering. */
+/** Creates a conversation whose answer is being generated. */
 const answering = async (classroom: AskingClassroom) => ({ conversation_id: (await classroom.ask()).conversationId });
 
-describe('a question that is not accepted', () => {
+describe('a refused question', () => {
   let classroom: AskingClassroom;
   const refused =
-    (asked: object = {}, by: Pick<AskingClassroom, 'refused'> = classroom) =>
+    (body: object = {}, by: Pick<AskingClassroom, 'refused'> = classroom) =>
     () =>
-      by.refused(asked);
+      by.refused(body);
   beforeEach(async () => {
     classroom = await openAskingClassroom();
   });
 
   describe('404', () => {
-    it('an unknown, a draft, an archived and a foreign agent', async () => {
+    it('refuses an unknown, a draft, an archived and a foreign agent', async () => {
       const { club, student } = classroom;
       const foreign = await buildOpenAgent((await buildClub()).id);
       const hidden = [
@@ -66,12 +66,12 @@ describe('a question that is not accepted', () => {
       );
     });
 
-    it('conversations of another agent or student, a deleted and an unknown one, all alike', async () => {
-      const { club, asked, student } = classroom;
+    it('refuses foreign, deleted and unknown conversations with equal answers', async () => {
+      const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
       const ofOtherAgent = await askingOf(other, student).ask();
-      const ofOtherStudent = await askingOf(asked, await buildLearner(asked)).ask();
+      const ofOtherStudent = await askingOf(openAgent, await buildLearner(openAgent)).ask();
       const deleted = await classroom.ask();
       await classroom.remove(deleted.conversationId);
       const answers: string[] = [];
@@ -83,16 +83,16 @@ describe('a question that is not accepted', () => {
     });
   });
 
-  it('402 feature_not_in_plan, in a message that does not mention the plan (AUTH-10)', async () => {
+  it('returns 402 feature_not_in_plan with a message that does not mention the plan (AUTH-10)', async () => {
     await buildPlan(classroom.club.id, 'starter');
     const answer = await refusing(refused(), 'feature_not_in_plan');
     expect(answer.body.error.message).to.equal('This club does not offer this at the moment. Please contact the club.');
   });
 
-  it('403 not_entitled: access that is absent, not begun, ended, revoked or to another agent', async () => {
-    const { club, asked } = classroom;
+  it('returns 403 not_entitled for access that is absent, not begun, ended, revoked or to another agent', async () => {
+    const { club, openAgent } = classroom;
     const stranger = await buildStudent(club.id);
-    await refusing(refused({}, askingOf(asked, stranger)), 'not_entitled');
+    await refusing(refused({}, askingOf(openAgent, stranger)), 'not_entitled');
     const hour = 3_600_000;
     const other = await buildOpenAgent(club.id);
     await eachCase(
@@ -104,13 +104,13 @@ describe('a question that is not accepted', () => {
       ],
       async (terms) => {
         const student = await buildStudent(club.id);
-        await buildEnrollment(club.id, { studentId: student.id, deliveryId: asked.deliveryId, ...terms });
-        await refusing(refused({}, askingOf(asked, student)), 'not_entitled');
+        await buildEnrollment(club.id, { studentId: student.id, deliveryId: openAgent.deliveryId, ...terms });
+        await refusing(refused({}, askingOf(openAgent, student)), 'not_entitled');
       },
     );
   });
 
-  it('403 not_entitled comes before 409 message_exists once the access is lost; the answer stays readable', async () => {
+  it('returns 403 not_entitled before 409 message_exists after lost access, and keeps the answer readable', async () => {
     const id = randomUUID();
     const { answerId, conversationId } = await classroom.ask({ id });
     await endAnswer(answerId);
@@ -122,8 +122,8 @@ describe('a question that is not accepted', () => {
     expect((await classroom.conversation(conversationId)).status).to.equal(200);
   });
 
-  describe('409 generation_in_progress: the conversation is already answering', () => {
-    it('ends with the answer, whatever its status', async () => {
+  describe('409 generation_in_progress', () => {
+    it('accepts a question after the previous answer ended with any status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
@@ -150,10 +150,10 @@ describe('a question that is not accepted', () => {
     });
   });
 
-  describe('422 invalid_image: image not belonging to this person, or not ready', () => {
-    it('another student’s image, a library file, an unknown, a repeated and an unready one', async () => {
-      const { club, student, asked } = classroom;
-      const other = await buildLearner(asked);
+  describe('422 invalid_image', () => {
+    it('refuses images of others, library files, and unknown, repeated and unready images', async () => {
+      const { club, student, openAgent } = classroom;
+      const other = await buildLearner(openAgent);
       const own = await uploadFile({ club, student }, picture);
       const theirs = await uploadFile({ club, student: other }, picture);
       const library = await uploadFile({ club }, picture);
@@ -165,7 +165,7 @@ describe('a question that is not accepted', () => {
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('accepts two own images and shows them in their order; refuses a third', async () => {
+    it('accepts two own images and shows them in their order, and refuses a third image', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -179,9 +179,9 @@ describe('a question that is not accepted', () => {
     });
   });
 
-  describe('422: length 1 to 8000, counted in code points', () => {
+  describe('422 for the length of the question, in code points', () => {
     it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
-      const knot = '🪢'; // two UTF-16 units, four bytes
+      const knot = '🪢'; // one code point: two UTF-16 units, four bytes
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);
@@ -191,12 +191,12 @@ describe('a question that is not accepted', () => {
       );
     });
 
-    it('accepts white space alone', async () => {
+    it('accepts a question of only white space', async () => {
       const { data } = await classroom.ask({ content: ' \n' });
       expect([data.question.content, data.conversation.title]).to.deep.equal([' \n', '…']);
     });
 
-    it('refuses a NUL byte and half of a character', async () => {
+    it('refuses a NUL byte and a lone surrogate', async () => {
       await eachCase(['a\0b', 'a\ud800b'], async (content) => {
         const answer = await refusing(refused({ content }), 'invalid_request');
         expect(answer.body.error.message).to.include('content must not hold a NUL byte or half of a character');
@@ -204,15 +204,15 @@ describe('a question that is not accepted', () => {
     });
   });
 
-  it('400: unknown properties and wrong types; 422: malformed ids', async () => {
-    await eachCase([{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }], (asked) =>
-      refusing(refused(asked), 'malformed_request'),
+  it('returns 400 for unknown properties and wrong types, and 422 for malformed ids', async () => {
+    await eachCase([{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }], (body) =>
+      refusing(refused(body), 'malformed_request'),
     );
     await refusing(refused({ conversation_id: 'x' }), 'invalid_request');
     await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
   });
 
-  it('501 not_configured without a model: reserves nothing, and reads go on', async () => {
+  it('returns 501 not_configured without a model, reserves nothing, and still answers reads', async () => {
     const { answerId, conversationId } = await classroom.ask();
     await endAnswer(answerId);
     const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));
@@ -220,10 +220,10 @@ describe('a question that is not accepted', () => {
       const base = `http://127.0.0.1:${api.port}`;
       const at = `/v1/clubs/${classroom.club.id}/classroom`;
       const { token } = classroom.student;
-      const ask = (asked: Asked) =>
-        callAt(base, 'POST', `${at}/agents/${classroom.asked.publicId}/messages`, {
+      const ask = (body: Asked) =>
+        callAt(base, 'POST', `${at}/agents/${classroom.openAgent.publicId}/messages`, {
           token,
-          body: { id: randomUUID(), content: 'Which knot?', ...asked },
+          body: { id: randomUUID(), content: 'Which knot?', ...body },
         });
       await refusing(() => ask({}), 'not_configured');
       await refusing(() => ask({ conversation_id: conversationId }), 'not_configured');
@@ -234,14 +234,14 @@ describe('a question that is not accepted', () => {
     }
   });
 
-  describe('several reasons together: the first in order is reported', () => {
-    /** Each makes one more reason, from the last to the first. */
-    it('agent, feature, access, conversation, message, generation, images, daily limit, budget', async () => {
-      const { club, asked, student } = classroom;
+  describe('several reasons for a refusal', () => {
+    /** Each step adds an earlier reason, from the last reason to the first. */
+    it('reports the first reason, in the order from agent, feature and access to daily limit and budget', async () => {
+      const { club, openAgent, student } = classroom;
       const { id } = (await classroom.ask()).data.question;
       const running = await answering(classroom);
       const all = { id, ...running, image_ids: [newId()] };
-      await alter('agents', asked.id, { daily_limit: 0 });
+      await alter('agents', openAgent.id, { daily_limit: 0 });
       await (await testDatabase()).query(`UPDATE clubs SET ai_monthly_limit = 0 WHERE id = $1`, [club.id]);
 
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_found');
@@ -249,14 +249,14 @@ describe('a question that is not accepted', () => {
       await refusing(refused({ ...all, id: randomUUID() }), 'generation_in_progress');
       await refusing(refused({ image_ids: all.image_ids }), 'invalid_image');
       await refusing(refused(), 'daily_limit_reached');
-      await alter('agents', asked.id, { daily_limit: 100 });
+      await alter('agents', openAgent.id, { daily_limit: 100 });
       await refusing(refused(), 'club_budget_exhausted');
 
       await (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [student.id]);
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_entitled');
       await buildPlan(club.id, 'starter');
       await refusing(refused({ ...all, conversation_id: newId() }), 'feature_not_in_plan');
-      await alter('agents', asked.id, { status: 'archived' });
+      await alter('agents', openAgent.id, { status: 'archived' });
       const answer = await refusing(refused(all), 'not_found');
       expect(answer.body.error.message).to.include('agent');
     });

@@ -1,4 +1,4 @@
-/** Asking an agent, rule by rule (OP-1, AGT-1 to AGT-5, AGT-13 to AGT-18). */
+/** Tests asking an agent, rule by rule (OP-1, AGT-1 to AGT-5, AGT-13 to AGT-18). */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { v1, v7 } from 'uuid';
@@ -14,11 +14,11 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   let classroom: AskingClassroom;
   beforeEach(async () => {
-    classroom = await openAskingClassroom(); // each student may ask 20 times a minute
+    classroom = await openAskingClassroom(); // Each student may ask 20 questions a minute.
   });
 
-  describe('1. Without conversation_id, a new conversation opens; its title is the first line of the question', () => {
-    it('opens a conversation for each question without conversation_id', async () => {
+  describe('1. A question without conversation_id', () => {
+    it('opens a new conversation for each question', async () => {
       const [first, second] = [await classroom.ask(), await classroom.ask()];
       expect(first.conversationId).to.not.equal(second.conversationId);
       expect(first.data.conversation).to.deep.equal({
@@ -29,13 +29,13 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('takes the first line that is not blank as the title, in tidy form', async () => {
+    it('uses the first line that is not blank as the title, tidied', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
     });
 
-    it('with conversation_id the question joins it: the title stays, last_message_at moves', async () => {
+    it('adds a question with conversation_id to that conversation, keeps the title and moves last_message_at', async () => {
       const { answerId, data, conversationId } = await classroom.ask({ content: 'The first' });
       await endAnswer(answerId);
       const next = await classroom.ask({ conversation_id: conversationId.toUpperCase(), content: 'The second' });
@@ -47,25 +47,25 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('2. The question id is chosen by the client (uuid v4)', () => {
-    it('stores the question, and the reply_to of its answer, under the id that was sent', async () => {
+  describe('2. The question id that the client chooses (UUID v4)', () => {
+    it('stores the question and the reply_to of its answer under the sent id', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id });
       expect(data.question).to.include({ id, role: 'user' });
       expect(data.answer).to.include({ reply_to: id, role: 'assistant' });
     });
 
-    it('answers 409 message_exists to a repeated id, and neither asks nor charges again', async () => {
-      const asked = { id: randomUUID() };
-      const { answerId } = await classroom.ask(asked);
+    it('returns 409 message_exists for a repeated id, and neither asks nor charges again', async () => {
+      const question = { id: randomUUID() };
+      const { answerId } = await classroom.ask(question);
       const before = await traces(classroom);
-      expectError(await classroom.refused(asked), 'message_exists');
+      expectError(await classroom.refused(question), 'message_exists');
       await endAnswer(answerId);
-      expectError(await classroom.refused(asked), 'message_exists');
+      expectError(await classroom.refused(question), 'message_exists');
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
-    it('treats an id in upper case as the same id', async () => {
+    it('treats an id in upper case as equal to the id in lower case', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id: id.toUpperCase() });
       expect(data.question.id).to.equal(id);
@@ -73,11 +73,11 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expectError(await classroom.refused({ id: id.toUpperCase() }), 'message_exists');
     });
 
-    it('counts an id as used by other students, agents and clubs, and after its conversation is deleted', async () => {
+    it('refuses ids that other students, agents, clubs or deleted conversations used', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const others = [
-        askingOf(classroom.asked, await buildLearner(classroom.asked)),
+        askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)),
         await openAskingClassroom(),
         classroom,
       ];
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
     });
 
-    it('409 message_exists names the conversation in Location, to the student who has it alone', async () => {
+    it('names the conversation in Location of 409 message_exists only to the student who owns it', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const locationOf = async (who: Pick<AskingClassroom, 'refused'>) =>
@@ -95,30 +95,30 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(path);
       const read = await call('GET', path, { token: classroom.student.token });
       expect(read.body.data.messages[0].id).to.equal(id);
-      expect(await locationOf(askingOf(classroom.asked, await buildLearner(classroom.asked)))).to.equal(null);
+      expect(await locationOf(askingOf(classroom.openAgent, await buildLearner(classroom.openAgent)))).to.equal(null);
       expect(await locationOf(await openAskingClassroom())).to.equal(null);
       await classroom.remove(conversationId);
       expect(await locationOf(classroom)).to.equal(null);
     });
 
-    it('accepts one of three identical simultaneous questions; the others get 409', async () => {
+    it('accepts one of three identical simultaneous questions, and answers the others with 409', async () => {
       for (let round = 0; round < 6; round++) {
-        const asked = { id: randomUUID() };
-        const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(asked))));
+        const question = { id: randomUUID() };
+        const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(question))));
         expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists', 'message_exists']);
       }
     });
 
-    it('accepts one of two students who send the same id at the same time; the other gets 409', async () => {
-      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+    it('accepts one of two students who send equal ids simultaneously, and answers the other with 409', async () => {
+      const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       for (let round = 0; round < 10; round++) {
-        const asked = { id: randomUUID() };
-        const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(asked))));
+        const question = { id: randomUUID() };
+        const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(question))));
         expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists']);
       }
     });
 
-    it('422: a uuid of another version or variant, the nil uuid, no uuid', async () => {
+    it('returns 422 for a UUID of another version or variant, the nil UUID and a text that is no UUID', async () => {
       await eachCase(
         [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`],
         async (id) => {
@@ -131,7 +131,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. A failure before generation returns JSON; otherwise the response is text/event-stream', () => {
+  describe('3. JSON for a refusal before generation, otherwise text/event-stream', () => {
     it('answers a refusal as JSON with its status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
@@ -145,7 +145,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('4. Events', () => {
-    it('accepted: holds the stored question, the generating answer, the conversation and the limits', async () => {
+    it('sends `accepted` with the question, the answer in generation, the conversation and the limits', async () => {
       const { data, answerId, conversationId } = await classroom.ask({ content: '# Raw *text* 🪢\0'.slice(0, -1) });
       expect(Object.keys(data)).to.have.members(['conversation', 'question', 'answer', 'limits']);
       const at = data.conversation.created_at;
@@ -172,7 +172,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(body.data.messages).to.deep.equal([data.question, data.answer]);
     });
 
-    it('delta: one per chunk of text; done: the final answer with its citations', async () => {
+    it('sends `delta` for each chunk of text, and `done` with the final answer and its citations', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await stream.textOf(10);
@@ -195,7 +195,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     for (const status of ['truncated', 'refused'] as const)
-      it(`done: an answer that is ${status} has no error`, async () => {
+      it(`sends done without an error for an answer that is ${status}`, async () => {
         const { stream, answerId } = await classroom.ask();
         await endAnswer(answerId, { status, text: 'So far' });
         const { data } = await stream.event('done');
@@ -203,7 +203,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         expect(stream.events.filter(({ event }) => event === 'error')).to.deep.equal([]);
       });
 
-    it('error: says its message in the language of the student', async () => {
+    it('sends `error` with a message in the language of the student', async () => {
       const { stream, answerId } = await classroom.ask();
       await call('PATCH', '/v1/auth/session', { token: classroom.student.token, body: { language: 'pt-BR' } });
       const later = await classroom.ask();
@@ -217,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       ]);
     });
 
-    it('error: holds the code, the message and the failed answer with its text; the status stays 200', async () => {
+    it('sends `error` with the code, the message and the partial answer, and keeps the status 200', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await failAnswer(answerId, 'interrupted', { text: 'a' });
@@ -238,7 +238,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(stream.events.filter(({ event }) => event === 'done')).to.deep.equal([]);
     });
 
-    it('done: comes once and last, however often the answer is notified', async () => {
+    it('sends `done` once and last, even if the answer is notified several times', async () => {
       const { stream, answerId } = await classroom.ask();
       await endAnswer(answerId, { text: 'At once' });
       for (let times = 0; times < 5; times++) await notifyStreams();
@@ -247,8 +247,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('5. Generation does not depend on the connection', () => {
-    it('GET …/conversations/{id} shows the complete answer after the client has gone', async () => {
+  describe('5. Generation after the client disconnects', () => {
+    it('shows the complete answer in GET …/conversations/{id}', async () => {
       const { stream, answerId, conversationId } = await classroom.ask();
       stream.close();
       await appendWords(answerId, 'Nobody ');
@@ -275,7 +275,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('wakes the run of the answer once, with opaque ids only', async () => {
       const id = randomUUID();
-      const { club, asked } = classroom;
+      const { club, openAgent } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);
       const source = await testDatabase();
       const [wake] = await source.query<object[]>(`SELECT * FROM wakes WHERE workflow_id = $1`, [`agent-answer/${id}`]);
@@ -283,11 +283,11 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         workflow_type: 'agentAnswer',
         subject_id: id,
         club_id: club.id,
-        attributes: { ClubId: club.id, AgentId: asked.id },
+        attributes: { ClubId: club.id, AgentId: openAgent.id },
       });
     });
 
-    it('stores the default model or the agent’s own for the run, and the agent’s size limit', async () => {
+    it('stores the agent’s model or the default model, and the agent’s size limit, for the run', async () => {
       const own = await openAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
       const rows = async (answerId: string) =>
         (await testDatabase()).query<object[]>(
@@ -302,7 +302,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 });
 
-/** `accepted`, or the code of the refusal. */
+/** Returns `accepted`, or the code of the refusal. */
 async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
   try {
     await ask();
@@ -312,7 +312,7 @@ async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** The rows that a student's questions left. */
+/** Counts the rows that the student's questions created. */
 async function traces({
   student,
 }: AskingClassroom): Promise<{ questions: number; charges: number; generating: number }> {
@@ -323,6 +323,6 @@ async function traces({
        FROM agent_answers answer LEFT JOIN agent_charges charge ON charge.answer_id = answer.id WHERE answer.student_id = $1`,
     [student.id],
   );
-  if (!row) throw new Error('A query of one row has one.');
+  if (!row) throw new Error('The query returned no row');
   return row;
 }

@@ -1,4 +1,4 @@
-/** Students' submissions for assignments: files, sending, taking back, reviews and their queue. */
+/** Tests students' submissions for assignments: files, submitting, withdrawing, reviews and the review queue. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -36,8 +36,8 @@ describe('assignment submissions', () => {
   const assign = async (options: AssignmentOptions = {}): Promise<Id> => (await buildAssignment(lesson(), options)).id;
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
-  /** Sent once, which must succeed. @returns the id of the submission */
-  const sent = async (assignment: Id, body?: object): Promise<Id> => {
+  /** Submits once. The request must succeed. @returns the id of the submission */
+  const submitted = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
     return idOf(answer);
@@ -52,7 +52,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('201: reserves a file whose size was not announced; complete finds it ready (ASG-4)', async () => {
+    it('reserves a file without a declared size, and finds it ready on completion (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -60,7 +60,7 @@ describe('assignment submissions', () => {
       expect(upload.method).to.equal('put');
       expect(Object.keys(upload.headers)).to.deep.equal(['authorization', 'content-type']);
       expect(await put(upload, png(64, 48))).to.equal(200);
-      expect(await put(upload, png(64, 48)), 'the address takes one file').to.equal(412);
+      expect(await put(upload, png(64, 48)), 'the address accepts one file').to.equal(412);
       const { status, body } = await completing({ club, student: learner }, data.id);
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'ready', width: 64, height: 48 });
@@ -68,7 +68,7 @@ describe('assignment submissions', () => {
       expect(keptMs / hour).to.be.within(7 * 24 - 1, 7 * 24);
     });
 
-    it('422: other types and names with paths; 400: a size, which it does not take', async () => {
+    it('returns 422 for other types and for names with paths, and 400 for a size', async () => {
       const before = await rowCounts();
       await eachCase(
         [{ mime: 'application/x-msdownload' }, { mime: 'png' }, { file_name: '../knot.png' }, { file_name: '' }],
@@ -80,9 +80,9 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 too_many_files: beyond 20 unsent, also simultaneously; sending makes room, images count apart', async () => {
+    it('returns 409 too_many_files above 20 unsubmitted files, also for simultaneous requests', async () => {
       const assignment = await assign({ maxFiles: 1 });
-      const kept = await Promise.all(Array.from({ length: 18 }, file));
+      const files = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));
       expect(answers.map(({ status }) => status)).to.have.members([201, 201, 409, 409, 409]);
       const refused = answers.find(({ status }) => status === 409);
@@ -90,7 +90,7 @@ describe('assignment submissions', () => {
       const image = { ...picture, size_bytes: 100 };
       const path = `/v1/clubs/${club.id}/classroom/agent-images`;
       expect((await call('POST', path, { token: learner.token, body: image })).status).to.equal(201);
-      await sent(assignment, { file_ids: kept.slice(0, 1) });
+      await submitted(assignment, { file_ids: files.slice(0, 1) });
       expect((await student.reserve(picture)).status).to.equal(201);
       expectError(await student.reserve(picture), 'too_many_files');
     });
@@ -103,9 +103,9 @@ describe('assignment submissions', () => {
       return [body.data.map(({ id }: { id: Id }) => id), body.total];
     };
 
-    it('200: the files that count towards the 20, newest first: none sent, failed, removed or of agents', async () => {
-      const [first, taken, back] = [await file(), await file(), await file()];
-      const id = await sent(await assign({ maxFiles: 2 }), { file_ids: [taken, back] });
+    it('lists the files that count towards the limit of 20, newest first', async () => {
+      const [first, submittedFile, otherFile] = [await file(), await file(), await file()];
+      const id = await submitted(await assign({ maxFiles: 2 }), { file_ids: [submittedFile, otherFile] });
       await alter('media', await file(), { status: 'failed', error: 'too_large', erases_at: null });
       await alter('media', await file(), { purpose: 'agent_image' });
       await alter('media', await file(), { removed_at: clock.now() });
@@ -117,10 +117,10 @@ describe('assignment submissions', () => {
       expect(await listed()).to.deep.equal([[uploading, working, first], 3]);
       expect(await listed('?page=2&page_size=2')).to.deep.equal([[first], 3]);
       await student.withdraw(id);
-      expect(await listed()).to.deep.equal([[uploading, working, back, taken, first], 5]);
+      expect(await listed()).to.deep.equal([[uploading, working, otherFile, submittedFile, first], 5]);
     });
 
-    it('204: erases the file, whether it has arrived or not, and makes room for another one', async () => {
+    it('erases the file before or after its upload, and frees its slot', async () => {
       const uploader = { club, student: learner };
       const arrived = await student.reserve({ file_name: 'knot.png', mime: 'image/png' });
       await put(arrived.body.upload, png(4, 4));
@@ -138,29 +138,29 @@ describe('assignment submissions', () => {
       expectError(await student.drop(idOf(next)), 'not_found');
     });
 
-    it('409 in_use: a file that is sent; 404: of another person, of agents and unknown; nothing changes', async () => {
-      const taken = await file();
-      const id = await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
+    it('returns 409 in_use for a submitted file and 404 for a foreign or unknown file', async () => {
+      const submittedFile = await file();
+      const id = await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
       const image = await file();
       await alter('media', image, { purpose: 'agent_image' });
-      expectError(await student.drop(taken), 'in_use');
+      expectError(await student.drop(submittedFile), 'in_use');
       const unknown = await student.drop(newId());
       expectError(unknown, 'not_found');
       await eachCase([others, image], async (one) =>
         expect(visible(await student.drop(one))).to.equal(visible(unknown)),
       );
-      const left = await (
+      const rows = await (
         await testDatabase()
       ).query(`SELECT 1 FROM media WHERE club_id = $1 AND removed_at IS NULL`, [club.id]);
-      expect(left).to.have.length(3);
+      expect(rows).to.have.length(3);
       await student.withdraw(id);
-      expect((await student.drop(taken)).status).to.equal(204);
+      expect((await student.drop(submittedFile)).status).to.equal(204);
     });
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', () => {
-    it('201: sends text and files in their order; they are kept from then on', async () => {
+    it('submits a text and files in their order, and keeps the files', async () => {
       const assignment = await assign({ maxFiles: 2, label: 'Your bowline', dueAt: inHours(1) });
       const files = [await file(), await file()].toReversed();
       const { status, body } = await student.send(assignment, { text: ' The bowline\nholds. ', file_ids: files });
@@ -180,15 +180,17 @@ describe('assignment submissions', () => {
         reviews: [],
       });
       expect(Date.parse(dueAt) - Date.parse(submittedAt)).to.be.within(0, hour);
-      const [{ files: shown, ...attempt }] = attempts;
+      const [{ files: attemptFiles, ...attempt }] = attempts;
       expect(attempt).to.deep.equal({ number: 1, text: ' The bowline\nholds. ', submitted_at: submittedAt });
-      expect(shown.map((one: { id: Id }) => one.id)).to.deep.equal(files);
-      expect(shown[0]).to.include({ status: 'ready', file_name: 'My knot.pdf' }).and.to.have.property('download_url');
+      expect(attemptFiles.map((one: { id: Id }) => one.id)).to.deep.equal(files);
+      expect(attemptFiles[0])
+        .to.include({ status: 'ready', file_name: 'My knot.pdf' })
+        .and.to.have.property('download_url');
       expect(await Promise.all(files.map(unsentUntil))).to.deep.equal([null, null]);
       expect((await student.read(id)).body.data).to.include({ id, status: 'submitted' });
     });
 
-    it('422: what the assignment does not take, and nothing at all; writes nothing', async () => {
+    it('returns 422 for an empty submission and for parts that the assignment does not accept', async () => {
       const [texts, files] = [await assign(), await assign({ takesText: false, maxFiles: 1 })];
       const ready = [await file(), await file()];
       const before = await rowCounts();
@@ -207,42 +209,42 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422 invalid_file: not own, not ready, for agents, sent already, named twice, unknown; writes nothing', async () => {
+    it('returns 422 invalid_file for foreign, unready, submitted, repeated and unknown files', async () => {
       const assignment = await assign({ maxFiles: 2 });
-      const taken = await file();
-      await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
+      const submittedFile = await file();
+      await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const uploading = idOf(await student.reserve({ file_name: 'knot.png', mime: 'image/png' }));
       const [mine, others] = [await file(), await buildAssignmentFile(club.id, (await buildStudent(club.id)).id)];
       const library = await file();
       await (await testDatabase()).query(`UPDATE media SET purpose = 'agent_image' WHERE id = $1`, [library]);
       const before = await rowCounts();
       await eachCase(
-        [[taken], [uploading], [others], [library], [mine, mine.toUpperCase()], [mine, newId()]],
+        [[submittedFile], [uploading], [others], [library], [mine, mine.toUpperCase()], [mine, newId()]],
         async (ids) => expectError(await student.send(assignment, { file_ids: ids }), 'invalid_file'),
       );
       expect(await rowCounts()).to.deep.equal(before);
-      expect(await unsentUntil(mine), 'a refusal leaves it unsent').not.to.equal(null);
+      expect(await unsentUntil(mine), 'the refusal must leave the file unsubmitted').not.to.equal(null);
     });
 
-    it('409 assignment_closed: from the closing on (ASG-6); an extension opens it for one student', async () => {
+    it('returns 409 assignment_closed after the closing (ASG-6), except for a student with an extension', async () => {
       const assignment = await assign({ dueAt: inHours(1), closesAt: inHours(2) });
       clock.advance(2 * hour + 60_000);
       expectError(await student.send(assignment), 'assignment_closed');
       expect((await reviewer.extend(assignment, learner.id, { closes_at: inHours(1) })).status).to.equal(200);
-      await sent(assignment);
+      await submitted(assignment);
       const other = handingInOf(course, await buildLearner(course));
       expectError(await other.send(assignment), 'assignment_closed');
     });
 
-    it('409 submission_state: while it waits for its review, and once it is approved', async () => {
+    it('returns 409 submission_state while the review is pending and after the approval', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       expectError(await student.send(assignment), 'submission_state');
       expect((await reviewer.approve(id)).status).to.equal(201);
       expectError(await student.send(assignment), 'submission_state');
     });
 
-    it('404: without access, unpublished, deleted and unknown, byte for byte alike', async () => {
+    it('returns equal 404 answers without access and for unpublished, deleted and unknown assignments', async () => {
       const [assignment, deleted] = [await assign(), await assign()];
       await callsOf(club)('DELETE', `/assignments/${deleted}`);
       const outsider = handingInOf(course, await buildStudent(club.id));
@@ -256,25 +258,25 @@ describe('assignment submissions', () => {
   });
 
   describe('POST …/assignment-submissions/{submissionId}/withdraw', () => {
-    it('200: the first attempt takes the submission with it; its files can be sent again for seven days', async () => {
+    it('deletes a submission with its only attempt, and keeps its files reusable for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
-      const id = await sent(assignment, { file_ids: [one] });
+      const id = await submitted(assignment, { file_ids: [one] });
       const withdrawn = await student.withdraw(id);
       expect([withdrawn.status, withdrawn.body]).to.deep.equal([200, { data: {} }]);
       expectError(await student.read(id), 'not_found');
       expect((Number(await unsentUntil(one)) - clock.now().getTime()) / hour).to.be.within(7 * 24 - 1, 7 * 24);
-      expect(await sent(assignment, { file_ids: [one] })).not.to.equal(id);
+      expect(await submitted(assignment, { file_ids: [one] })).not.to.equal(id);
     });
 
-    it('200: of a redo the earlier changes_requested returns, with its files, and no number is given twice', async () => {
+    it('returns a withdrawn second attempt to changes_requested, and never reuses its number', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const [first, redo] = [[await file(), await file()], [await file()]];
-      const id = await sent(assignment, { file_ids: first });
+      const id = await submitted(assignment, { file_ids: first });
       await reviewer.return(id);
       const returned = (await reviewer.read(id)).body.data;
       clock.advance(hour);
-      await sent(assignment, { file_ids: redo });
+      await submitted(assignment, { file_ids: redo });
       const { body } = await student.withdraw(id, 2);
       expect(body.data.submission).to.include({ id, status: 'changes_requested', file_count: 2 });
       const names = ['status', 'submitted_at', 'reviewed_at', 'file_count', 'late', 'reviews'];
@@ -284,23 +286,23 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(id, 2), 'submission_changed');
     });
 
-    it('409 submission_changed: a reviewed attempt, an earlier and a later number; 404: of another person', async () => {
+    it('returns 409 submission_changed for a reviewed attempt or a wrong number, and 404 to another student', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       expectError(await student.withdraw(id, 2), 'submission_changed');
       const other = handingInOf(course, await buildLearner(course));
       expectError(await other.withdraw(id), 'not_found');
       await reviewer.return(id);
       expectError(await student.withdraw(id), 'submission_changed');
-      await sent(assignment);
+      await submitted(assignment);
       expectError(await student.withdraw(id, 1), 'submission_changed');
     });
   });
 
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
-    it('201: returns the work with a comment and mails the student, then approves it for good', async () => {
+    it('returns the work with a comment and a mail to the student, and then approves it finally', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
       expect(returned.status).to.equal(201);
       expect(returned.body.data.status).to.equal('changes_requested');
@@ -308,55 +310,55 @@ describe('assignment submissions', () => {
       expect(review).to.deep.equal({ attempt: 1, outcome: 'changes_requested', comment: 'It slips.', media: [] });
       expect(returned.body.data.reviewed_at).to.equal(at);
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested']);
-      await sent(assignment);
+      await submitted(assignment);
       expect((await reviewer.read(id)).body.data).not.to.have.property('reviewed_at');
       expect((await reviewer.approve(id, 2)).body.data).to.include({ status: 'approved', late: false });
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested', 'assignment_approved']);
-      const seen = (await student.read(id)).body.data;
-      expect(seen.reviews.map((one: { attempt: number; outcome: string }) => [one.attempt, one.outcome])).to.deep.equal(
-        [
-          [1, 'changes_requested'],
-          [2, 'approved'],
-        ],
-      );
+      const submission = (await student.read(id)).body.data;
+      expect(
+        submission.reviews.map((one: { attempt: number; outcome: string }) => [one.attempt, one.outcome]),
+      ).to.deep.equal([
+        [1, 'changes_requested'],
+        [2, 'approved'],
+      ]);
     });
 
-    it('201: gives files of the library with it, which the student reads; a removal ends their use (MED-14)', async () => {
-      const id = await sent(await assign());
-      const { id: given } = await buildMedia(club.id, { bytes: 'See page 3.' });
-      const review = { attempt: 1, outcome: 'approved', media_ids: [given] };
+    it('attaches library files to the review, which the student reads until they are removed (MED-14)', async () => {
+      const id = await submitted(await assign());
+      const { id: fileId } = await buildMedia(club.id, { bytes: 'See page 3.' });
+      const review = { attempt: 1, outcome: 'approved', media_ids: [fileId] };
       const unsent = await file();
       const before = await rowCounts();
       expectError(await reviewer.review(id, { ...review, media_ids: [newId()] }), 'not_found');
       expectError(await reviewer.review(id, { ...review, media_ids: [unsent] }), 'not_found');
       expect(await rowCounts()).to.deep.equal(before);
-      const [seen] = (await reviewer.review(id, review)).body.data.reviews;
-      expect(seen.media[0]).to.include({ id: given });
+      const [createdReview] = (await reviewer.review(id, review)).body.data.reviews;
+      expect(createdReview.media[0]).to.include({ id: fileId });
       expect((await student.read(id)).body.data.reviews[0].media[0]).to.have.property('download_url');
-      const usage = async () => (await callsOf(club)('GET', `/media/${given}/usage`)).body.data;
-      expect(await usage()).to.deep.equal([{ kind: 'assignment_review', id: seen.id, title: 'Lesson 1' }]);
+      const usage = async () => (await callsOf(club)('GET', `/media/${fileId}/usage`)).body.data;
+      expect(await usage()).to.deep.equal([{ kind: 'assignment_review', id: createdReview.id, title: 'Lesson 1' }]);
       await callsOf(club)('DELETE', `/students/${learner.id}`);
       expect(await usage()).to.deep.equal([]);
     });
 
-    it('409 submission_changed: an attempt that is not the last, is withdrawn or reviewed; no one is mailed', async () => {
+    it('returns 409 submission_changed for an attempt that is not the last or not pending, and sends no mail', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       const before = await rowCounts();
       expectError(await reviewer.approve(id, 2), 'submission_changed');
       expect(await rowCounts()).to.deep.equal(before);
       await reviewer.return(id);
       expectError(await reviewer.approve(id), 'submission_changed');
-      await sent(assignment);
+      await submitted(assignment);
       expectError(await reviewer.approve(id, 1), 'submission_changed');
       expect(await mailsTo(learner.id)).to.deep.equal(['assignment_changes_requested']);
-      const gone = await sent(await assign());
-      await student.withdraw(gone);
-      expectError(await reviewer.approve(gone), 'not_found');
+      const withdrawn = await submitted(await assign());
+      await student.withdraw(withdrawn);
+      expectError(await reviewer.approve(withdrawn), 'not_found');
     });
 
-    it('422: changes without a comment; 403: support, who reads all the same', async () => {
-      const id = await sent(await assign());
+    it('returns 422 for requested changes without a comment, and 403 to support, which can read', async () => {
+      const id = await submitted(await assign());
       expectError(await reviewer.review(id, { attempt: 1, outcome: 'changes_requested' }), 'invalid_request');
       const support = reviewingOf(club, (await buildMember(club.id, 'support')).token);
       expectError(await support.approve(id), 'role_not_permitted');
@@ -366,18 +368,18 @@ describe('assignment submissions', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/assignment-submissions', () => {
-    it('200: oldest first, by pages; counts ignore the status filter, not the student’s (ASG-1 to ASG-3)', async () => {
+    it('lists the oldest first, in pages, with counts that ignore only the status filter (ASG-1 to ASG-3)', async () => {
       const [one, two] = [await assign({ label: 'One', maxFiles: 1 }), await assign()];
       const other = await buildLearner(course);
-      const first = await sent(one, { file_ids: [await file()] });
+      const first = await submitted(one, { file_ids: [await file()] });
       clock.advance(1_000);
       const second = idOf(await handingInOf(course, other).send(one));
       clock.advance(1_000);
-      const third = await sent(two);
+      const third = await submitted(two);
       await reviewer.approve(second);
       await reviewer.return(first);
       clock.advance(1_000);
-      await sent(one, { text: 'Once more.' }); // its last attempt is now the newest, without files
+      await submitted(one, { text: 'Once more.' }); // The last attempt is now the newest, and has no files.
       const listed = async (query: string) => {
         const { body } = await reviewer.queue(query);
         return [body.data.map(({ id }: { id: Id }) => id), body.total, body.counts];
@@ -410,10 +412,10 @@ describe('assignment submissions', () => {
     });
   });
 
-  describe('the student’s own', () => {
-    it('stay readable after access to the lesson has ended and the assignment is deleted (ASG-11)', async () => {
+  describe('the student’s own submissions', () => {
+    it('stay readable after access to the lesson ends and after the assignment is deleted (ASG-11)', async () => {
       const assignment = await assign();
-      const id = await sent(assignment);
+      const id = await submitted(assignment);
       await revokeEnrollment(course, learner);
       await callsOf(club)('DELETE', `/assignments/${assignment}`);
       expect((await student.own()).body).to.deep.include({ total: 1 });
@@ -425,11 +427,11 @@ describe('assignment submissions', () => {
   });
 
   describe('the removal of a student', () => {
-    it('takes submissions, texts, reviews, extensions and files, and the queue counts them no more (ASG-14)', async () => {
+    it('erases submissions, texts, reviews, extensions and files, and removes them from the queue (ASG-14)', async () => {
       const assignment = await assign({ maxFiles: 1, dueAt: inHours(1) });
       const trace = `trace-${newId()}`;
       const one = await file();
-      const id = await sent(assignment, { text: trace, file_ids: [one] });
+      const id = await submitted(assignment, { text: trace, file_ids: [one] });
       await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: `Dear ${trace}` });
       await reviewer.extend(assignment, learner.id, { due_at: inHours(3) });
       expect(await columnsHolding(trace)).to.have.members(['assignment_attempts.text', 'assignment_reviews.comment']);
@@ -438,13 +440,13 @@ describe('assignment submissions', () => {
       const counts = { submitted: 0, approved: 0, changes_requested: 0 };
       expect((await reviewer.queue()).body).to.deep.equal({ data: [], total: 0, counts });
       expect((await callsOf(club)('GET', `/assignments/${assignment}/extensions`)).body.total).to.equal(0);
-      const [left] = await (
+      const [fileRow] = await (
         await testDatabase()
       ).query<{ removed: boolean; due: boolean }[]>(
         `SELECT removed_at IS NOT NULL AS removed, erases_at <= removed_at AS due FROM media WHERE id = $1`,
         [one],
       );
-      expect(left).to.deep.equal({ removed: true, due: true });
+      expect(fileRow).to.deep.equal({ removed: true, due: true });
     });
   });
 });

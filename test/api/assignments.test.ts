@@ -1,4 +1,4 @@
-/** Assignments of lessons: as administrators write them, as students see them, and what they keep from being completed. */
+/** Tests how administrators write assignments of lessons, how students see them, and how they block the completion of a lesson. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -40,7 +40,7 @@ describe('assignments', () => {
     (await write('GET', `/lessons/${lesson().id}/assignments`)).body.data.map(({ id }: { id: Id }) => id);
 
   describe('POST /v1/clubs/{clubId}/lessons/{lessonId}/assignments', () => {
-    it('201: takes a text and no files unless told, and is the last of its lesson (ASG-5)', async () => {
+    it('creates an assignment as the last of its lesson, by default with a text and no files (ASG-5)', async () => {
       const [first, second] = [
         await create({}),
         await create({ block_label: ' Your\n bowline ', max_files: 3, required: true }),
@@ -61,7 +61,7 @@ describe('assignments', () => {
       expect(await listed()).to.deep.equal([id, second.body.data.id]);
     });
 
-    it('422: takes nothing, closes before the deadline, too long, too many files; writes nothing', async () => {
+    it('returns 422 for an assignment without text and files, wrong dates and exceeded limits', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -79,7 +79,7 @@ describe('assignments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 assignment_limit_reached: the twenty-first of a lesson, also of several at the same time', async () => {
+    it('returns 409 assignment_limit_reached for the 21st assignment of a lesson, also simultaneously', async () => {
       for (let number = 0; number < 18; number++) await assign();
       const answers = await Promise.all([create({}), create({}), create({}), create({})]);
       expect(answers.map(({ status }) => status)).to.have.members([201, 201, 409, 409]);
@@ -91,11 +91,11 @@ describe('assignments', () => {
   });
 
   describe('PATCH and DELETE /v1/clubs/{clubId}/assignments/{assignmentId}', () => {
-    it('200: changes what is given, an empty text removes; 422 where the whole makes no sense', async () => {
-      const { id, ...made } = (await create({ block_label: 'One', due_at: inHours(1), max_files: 1 })).body.data;
+    it('changes the given fields, removes an empty text, and returns 422 for an inconsistent result', async () => {
+      const { id, ...fields } = (await create({ block_label: 'One', due_at: inHours(1), max_files: 1 })).body.data;
       const change = (body: object) => write('PATCH', `/assignments/${id}`, body);
       expectError(await change({ closes_at: inHours(0) }), 'invalid_request');
-      expect((await change({ takes_text: false })).body.data).to.include({ takes_text: false, due_at: made.due_at });
+      expect((await change({ takes_text: false })).body.data).to.include({ takes_text: false, due_at: fields.due_at });
       expectError(await change({ max_files: 0 }), 'invalid_request');
       for (const day of ['2027-02-29', '2027-04-31'])
         expectError(await change({ due_at: `${day}T10:00:00Z` }), 'invalid_request');
@@ -104,30 +104,30 @@ describe('assignments', () => {
       expect((await write('GET', `/assignments/${id}`)).body.data).to.deep.equal(bare);
     });
 
-    it('204: deletes it for administrators and students; 404 from then on, also with its lesson', async () => {
+    it('deletes the assignment for administrators and students, also with its lesson, and then returns 404', async () => {
       const [one, two] = [await assign(), await assign()];
       expect((await write('DELETE', `/assignments/${one}`)).status).to.equal(204);
       await eachCase([['GET'], ['PATCH', { prompt: 'Again' }], ['DELETE']] as const, async ([method, body]) =>
         expectError(await write(method, `/assignments/${one}`, body), 'not_found'),
       );
-      const [left] = (await student.list(lesson().publicId)).body.data;
-      expect(left).to.include({ id: two, position: 1 });
+      const [remaining] = (await student.list(lesson().publicId)).body.data;
+      expect(remaining).to.include({ id: two, position: 1 });
       await write('DELETE', `/lessons/${lesson().id}`);
       expectError(await write('GET', `/assignments/${two}`), 'not_found');
     });
   });
 
-  describe('files of the library with a prompt', () => {
-    it('are shown to students, and used: neither deleted unasked nor newly shown once archived (MED-14)', async () => {
-      const { id: shown } = await buildMedia(club.id, { bytes: 'How to tie it.' });
+  describe('library files of an assignment', () => {
+    it('are shown to students, and cannot be deleted without confirmation or added once archived (MED-14)', async () => {
+      const { id: fileId } = await buildMedia(club.id, { bytes: 'How to tie it.' });
       const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
-      const { body } = await create({ block_label: 'One', media_ids: [shown, shown.toUpperCase()] });
-      expect(body.data.media.map((one: { id: Id }) => one.id)).to.deep.equal([shown]);
-      const [seen] = (await student.list(lesson().publicId)).body.data;
-      expect(seen.media[0]).to.include({ id: shown, status: 'ready' }).and.to.have.property('download_url');
+      const { body } = await create({ block_label: 'One', media_ids: [fileId, fileId.toUpperCase()] });
+      expect(body.data.media.map((one: { id: Id }) => one.id)).to.deep.equal([fileId]);
+      const [shownAssignment] = (await student.list(lesson().publicId)).body.data;
+      expect(shownAssignment.media[0]).to.include({ id: fileId, status: 'ready' }).and.to.have.property('download_url');
       const usage = async (file: Id) => (await write('GET', `/media/${file}/usage`)).body.data;
-      expect(await usage(shown)).to.deep.equal([{ kind: 'assignment', id: body.data.id, title: 'One' }]);
-      expectError(await write('DELETE', `/media/${shown}`), 'in_use');
+      expect(await usage(fileId)).to.deep.equal([{ kind: 'assignment', id: body.data.id, title: 'One' }]);
+      expectError(await write('DELETE', `/media/${fileId}`), 'in_use');
       await alter('media', other, { archived: true });
       const before = await rowCounts();
       expectError(await create({ media_ids: [other] }), 'media_archived');
@@ -136,25 +136,25 @@ describe('assignments', () => {
       expect((await write('PATCH', `/assignments/${body.data.id}`, { media_ids: [] })).body.data.media).to.deep.equal(
         [],
       );
-      expect(await usage(shown)).to.deep.equal([]);
+      expect(await usage(fileId)).to.deep.equal([]);
     });
 
-    it('are not used any more once the assignment is deleted, or its lesson', async () => {
-      const { id: shown } = await buildMedia(club.id);
-      const usage = async () => (await write('GET', `/media/${shown}/usage`)).body.total;
-      const { id } = (await create({ media_ids: [shown] })).body.data;
-      await create({ media_ids: [shown] });
+    it('are free again once the assignment or its lesson is deleted', async () => {
+      const { id: fileId } = await buildMedia(club.id);
+      const usage = async () => (await write('GET', `/media/${fileId}/usage`)).body.total;
+      const { id } = (await create({ media_ids: [fileId] })).body.data;
+      await create({ media_ids: [fileId] });
       expect(await usage()).to.equal(2);
       await write('DELETE', `/assignments/${id}`);
       expect(await usage()).to.equal(1);
       await write('DELETE', `/lessons/${lesson().id}`);
       expect(await usage()).to.equal(0);
-      expect((await write('DELETE', `/media/${shown}`)).status).to.equal(204);
+      expect((await write('DELETE', `/media/${fileId}`)).status).to.equal(204);
     });
   });
 
   describe('PUT /v1/clubs/{clubId}/lessons/{lessonId}/assignments/order', () => {
-    it('204: puts them in order; 422 unless each is named once, and nothing moves', async () => {
+    it('orders the assignments, and returns 422 without a change unless each is named exactly once', async () => {
       const [a, b, c] = [await assign(), await assign(), await assign()];
       const order = (ids: Id[]) => write('PUT', `/lessons/${lesson().id}/assignments/order`, { assignment_ids: ids });
       await eachCase([[a, b], [a, b, b], [a, b, c, newId()], []], async (ids) =>
@@ -163,8 +163,8 @@ describe('assignments', () => {
       expect(await listed()).to.deep.equal([a, b, c]);
       expect((await order([c, a.toUpperCase(), b])).status).to.equal(204);
       expect(await listed()).to.deep.equal([c, a, b]);
-      const seen = (await student.list(lesson().publicId)).body.data;
-      expect(seen.map((one: { id: Id; position: number }) => [one.id, one.position])).to.deep.equal([
+      const shownAssignments = (await student.list(lesson().publicId)).body.data;
+      expect(shownAssignments.map((one: { id: Id; position: number }) => [one.id, one.position])).to.deep.equal([
         [c, 1],
         [a, 2],
         [b, 3],
@@ -173,7 +173,7 @@ describe('assignments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/lessons/{publicId}/assignments', () => {
-    it('200: with the student’s work, and whether it is open: not closed, waiting or approved', async () => {
+    it('shows the student’s work, and whether the assignment is open for a submission', async () => {
       const [open, waiting, returned, approved] = [await assign(), await assign(), await assign(), await assign()];
       const closed = await assign({ dueAt: new Date(0), closesAt: new Date(0) });
       const sentFor = (assignmentId: Id, status: 'submitted' | 'changes_requested' | 'approved') =>
@@ -201,7 +201,7 @@ describe('assignments', () => {
       expect(others.body.data.some((one: object) => 'submission' in one)).to.equal(false);
     });
 
-    it('404: without access, unpublished and unknown, byte for byte alike', async () => {
+    it('returns equal 404 answers without access and for unpublished and unknown lessons', async () => {
       await assign();
       const unknown = await student.list('unknown');
       expectError(unknown, 'not_found');
@@ -212,13 +212,13 @@ describe('assignments', () => {
     });
   });
 
-  describe('extensions', () => {
-    it('200: move both dates for one student, who sees them; replaced by the next, undone with 204 (ASG-7)', async () => {
+  describe('extensions for one student', () => {
+    it('moves both dates for one student, until the next extension replaces it or it is deleted (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
-      const given = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
-      const { created_at: at, updated_at: updatedAt, ...record } = given.body.data;
+      const extension = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
+      const { created_at: at, updated_at: updatedAt, ...record } = extension.body.data;
       const named = { id: learner.id, name: 'Stella Student', email: learner.email };
-      expect(record).to.deep.equal({ student: named, due_at: given.body.data.due_at });
+      expect(record).to.deep.equal({ student: named, due_at: extension.body.data.due_at });
       expect(updatedAt).to.equal(at);
       const dates = async () => {
         const [one] = (await student.list(lesson().publicId)).body.data;
@@ -235,7 +235,7 @@ describe('assignments', () => {
       expectError(await write('DELETE', path), 'not_found');
     });
 
-    it('422: earlier, of a date that there is none of, closing before the deadline; 404: a removed student', async () => {
+    it('returns 422 for dates that are earlier or contradictory, and 404 for a removed student', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(2)) });
       const closing = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const before = await rowCounts();
@@ -250,7 +250,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('correct late until the approval, and no longer; a later deadline of all does, too (ASG-8)', async () => {
+    it('corrects `late` until the approval, also if the deadline of all students moves (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),
@@ -275,7 +275,7 @@ describe('assignments', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
-    it('409 assignment_open until each required assignment is approved; others do not count (ASG-13)', async () => {
+    it('returns 409 assignment_open until each required assignment is approved (ASG-13)', async () => {
       const classroom = classroomOf(course, learner);
       const [required, removed] = [await assign({ required: true }), await assign({ required: true })];
       await assign();
@@ -292,7 +292,7 @@ describe('assignments', () => {
       expect((await classroom.complete(lesson().publicId)).body.data.course).to.have.property('completed_at');
     });
 
-    it('200: a lesson stays completed when an assignment becomes required; undone, it waits for it', async () => {
+    it('keeps a lesson completed when an assignment becomes required, until the completion is undone', async () => {
       const classroom = classroomOf(course, learner);
       const assignment = await assign();
       await classroom.complete(lesson().publicId);

@@ -1,6 +1,6 @@
 /**
- * Who may call what: a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17). Ids that
- * another club's records have: foreign-ids.test.ts.
+ * Tests who may call which operation, by a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17). foreign-ids.test.ts tests
+ * ids of records of other clubs.
  */
 import type { OperationId, RecordOf } from '../../contract/contract.ts';
 import { roles, type Role } from '../../entities/clubs/values.ts';
@@ -26,11 +26,11 @@ type Membership = RecordOf<'OrganizationMembership'>;
 type Kind = 'student' | 'admin';
 
 interface Row {
-  /** The kinds of session that it declares. */
+  /** The kinds of session that the operation declares. */
   sessions: readonly Kind[];
-  /** The roles that may call it under a club's path. */
+  /** The roles that may call the operation under a club's path. */
   roles?: readonly Role[];
-  /** The answer to a permitted caller's good request about records that do not exist. */
+  /** The answer to a permitted caller's valid request about records that do not exist. */
   answer: number | ErrorCode;
 }
 
@@ -408,15 +408,15 @@ const table: Record<OperationId, Row> = {
 
 interface Caller {
   token?: string | undefined;
-  /** The owner of the session, while it is valid. */
+  /** The kind of account that owns the session; absent without a valid session. */
   kind?: Kind;
-  /** In the club of the path; absent: outside. */
+  /** The caller's role in the club of the path; absent for an outsider. */
   role?: Role | 'student';
   /** The club of the path, if it differs from the club of the other callers. */
   clubId?: string;
 }
 
-/** Callers without a valid session, equal for every operation. */
+/** Returns callers without a valid session. Every operation uses the same callers. */
 async function strangers(): Promise<Record<string, Caller>> {
   return {
     nobody: {},
@@ -428,7 +428,7 @@ async function strangers(): Promise<Record<string, Caller>> {
   };
 }
 
-/** Those who have one: new for each operation, because one of them ends it. */
+/** Returns callers with a valid session. Each operation needs new callers, because one operation ends the session. */
 async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Promise<Record<string, Caller>> {
   const otherClub = await buildClub();
   const member = async (role: Role) =>
@@ -450,7 +450,7 @@ async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Pr
   };
 }
 
-/** The answer that the table states for this caller. */
+/** Returns the answer that the table states for this caller. */
 function expected(operationId: OperationId, caller: Caller): number | ErrorCode {
   const { sessions, roles: permitted, answer } = table[operationId];
   const underClub = operationOf(operationId).pathParameters.includes('clubId');
@@ -476,30 +476,30 @@ describe('the authorization table', () => {
     );
   });
 
-  describe('an operation answers each caller as its row says', () => {
+  describe('the answer of each operation to each caller', () => {
     for (const operation of everyOperation) {
       const { operationId, method, pathParameters } = operation;
-      it(nameOf(operation), async () => {
+      it(`matches the table for every caller: ${nameOf(operation)}`, async () => {
         const club = await buildClub();
         const underClub = pathParameters.includes('clubId');
         const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
-        const got: Record<string, unknown> = {};
-        const wanted: Record<string, unknown> = {};
+        const actual: Record<string, unknown> = {};
+        const expectedAnswers: Record<string, unknown> = {};
         await eachCase(Object.entries(callers), async ([name, caller]) => {
           const path = pathOf(operation, { clubId: caller.clubId ?? club.id });
           const answer = await call(method.toUpperCase(), path, { token: caller.token, ...sentTo(operation) });
-          got[name] = outcomeOf(answer);
-          wanted[name] = expected(operationId, caller);
+          actual[name] = outcomeOf(answer);
+          expectedAnswers[name] = expected(operationId, caller);
           if (answer.status >= 400) expect(answer.status).to.equal(errorStatus[answer.body.error.code as ErrorCode]);
         });
-        expect(got).to.deep.equal(wanted);
+        expect(actual).to.deep.equal(expectedAnswers);
       });
     }
   });
 });
 
-describe('403: a session that does not act in the organization', () => {
-  it('has the same bytes for a foreign, an unknown and a malformed club id, in every operation', async () => {
+describe('403 for a session outside the organization', () => {
+  it('has equal bytes for a foreign, an unknown and a malformed club id in every operation', async () => {
     const [own, foreign] = [await buildClub(), await buildClub()];
     const studentToken = (await buildStudent(own.id)).token;
     const answers = new Set<string>();
@@ -516,7 +516,7 @@ describe('403: a session that does not act in the organization', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('has the same text as a sign-up in an unknown club, whatever its body', async () => {
+  it('has the same text as a sign-up in an unknown club, for any body', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
     await eachCase([newId(), 'my-club'], async (clubId) =>
@@ -536,7 +536,7 @@ describe('403: a session that does not act in the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('401, 403 of the club, 403 of the role, then 400: a broken body changes no earlier answer', async () => {
+  it('checks the session, the club and the role before the body: a broken body changes no 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {
@@ -555,7 +555,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
     );
   });
 
-  it('400 and 422 come before 404', async () => {
+  it('checks the body (400 and 422) before the existence of records (404)', async () => {
     const { id, owner } = await buildClub();
     const path = `/v1/clubs/${id}/students/${newId()}`;
     expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');
@@ -565,7 +565,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
 });
 
 describe('a change of membership', () => {
-  it('leaves the membership in another club as it is', async () => {
+  it('leaves the membership in another club unchanged', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const member = await buildMember(club.id, 'admin');
     await (
@@ -585,7 +585,7 @@ describe('a change of membership', () => {
     expect(await rolesNow()).to.deep.equal({ [other.id]: 'owner' });
   });
 
-  it('takes effect immediately, for a changed role and for a removed member', async () => {
+  it('takes effect immediately for a changed role and for a removed member', async () => {
     const { id, owner } = await buildClub();
     const member = await buildMember(id, 'admin');
     const read = () => call('GET', `/v1/clubs/${id}/webhook-endpoints`, { token: member.token });

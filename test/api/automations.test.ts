@@ -1,4 +1,4 @@
-/** Automations as administrators write, publish and follow them (OP-9, AUTO-7 to AUTO-9, AUTO-15, AUTO-18). */
+/** Tests how administrators write, publish and monitor automations (OP-9, AUTO-7 to AUTO-9, AUTO-15, AUTO-18). */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -36,11 +36,11 @@ describe('automations', () => {
   });
 
   describe('drafts', () => {
-    it('201: begins one, and 200 reads it with its revision as ETag', async () => {
-      const made = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
-      expect(made.status).to.equal(201);
-      const { id, created_at: at } = made.body.data;
-      expect(made.body.data).to.deep.equal({
+    it('creates a draft, and returns its revision as ETag', async () => {
+      const created = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
+      expect(created.status).to.equal(201);
+      const { id, created_at: at } = created.body.data;
+      expect(created.body.data).to.deep.equal({
         id,
         name: 'Welcome aboard',
         status: 'draft',
@@ -51,11 +51,11 @@ describe('automations', () => {
         updated_at: at,
       });
       const read = await send('GET', `/workflows/${id}`);
-      expect(read.body).to.deep.equal(made.body);
-      expect([made.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
+      expect(read.body).to.deep.equal(created.body);
+      expect([created.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
     });
 
-    it('200: lists newest first, by pages and status', async () => {
+    it('lists automations newest first, by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/workflows', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       await publish(first);
@@ -68,7 +68,7 @@ describe('automations', () => {
       expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
     });
 
-    it('200: lists automations and versions without definitions, which may be long; a version has its own', async () => {
+    it('lists automations and versions without their long definitions, and includes one in a single version', async () => {
       const steps = Array.from({ length: 200 }, (_, index) => ({ ...points(`s${index}`), note: 'x'.repeat(1_000) }));
       const [id] = [await create(definition({ steps })), await create(definition({ steps }))];
       const { published } = (await publish(id)).body.data;
@@ -84,7 +84,7 @@ describe('automations', () => {
       expectError(await send('GET', `/workflows/${id}/versions/${newId()}`), 'not_found');
     });
 
-    it('400 without If-Match, 409 to the second of two designers, and the first one’s words stay', async () => {
+    it('returns 400 without If-Match, and 409 to the second of two simultaneous editors', async () => {
       const id = await create();
       const draft = definition({ steps: [points('mine', 2)] });
       expectError(await send('PATCH', `/workflows/${id}`, { draft }), 'malformed_request');
@@ -96,7 +96,7 @@ describe('automations', () => {
       expect((await send('GET', `/workflows/${id}`)).body).to.deep.equal(changed.body);
     });
 
-    it('200: a duplicate is a new draft with the same definition', async () => {
+    it('duplicates an automation as a new draft with an equal definition', async () => {
       const id = await create(definition({ steps: [points('a'), points('b')] }));
       await publish(id);
       const { status, body } = await send('POST', `/workflows/${id}/duplicate`);
@@ -105,7 +105,7 @@ describe('automations', () => {
       expect(body.data).not.to.have.property('published');
     });
 
-    it('402: refuses to begin, change, duplicate or publish one without the feature, and writes nothing', async () => {
+    it('returns 402 for a creation, change, duplicate or publication without the feature', async () => {
       const id = await create();
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
@@ -119,7 +119,7 @@ describe('automations', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409: refuses the 201st automation of a club', async () => {
+    it('returns 409 for the 201st automation of a club', async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO automations (id, club_id, name, draft, created_at, updated_at)
@@ -129,7 +129,7 @@ describe('automations', () => {
       expectError(await send('POST', '/workflows', { name: 'x' }), 'automation_limit_reached');
     });
 
-    it('422: refuses what no draft may exceed, and keeps the draft as it is', async () => {
+    it('returns 422 for a draft above a limit, and keeps the stored draft', async () => {
       const id = await create();
       const nested = (depth: number): object[] => [
         depth === 1
@@ -164,7 +164,7 @@ describe('automations', () => {
       expectError(deep, 'malformed_request');
     });
 
-    it('200: keeps ids of steps in every script, and refuses a NUL', async () => {
+    it('keeps step ids in every script, and refuses a NUL character', async () => {
       const id = await create(definition({ steps: [points('école 🚀'), points('第二步')] }));
       expect((await publish(id)).status).to.equal(200);
       expectError(await change(id, definition({ steps: [points('a\0')] })), 'invalid_request');
@@ -172,11 +172,11 @@ describe('automations', () => {
   });
 
   describe('problems', () => {
-    it('200: describes 100 of them and counts all, of a text with 120,000 too', async () => {
+    it('describes 100 problems and counts all, even in a text with 120,000 problems', async () => {
       const email = { subject: 'x', blocks: [{ kind: 'text', text: '{{'.repeat(120_000) }] };
       const id = await create(definition({ steps: [{ id: 'a', kind: 'send_email', email }] }));
       const { status, body } = await send('GET', `/workflows/${id}/problems`);
-      expect([status, body.data.problems.length, body.data.count]).to.deep.equal([200, 100, 120_002]); // too long, and no sender
+      expect([status, body.data.problems.length, body.data.count]).to.deep.equal([200, 100, 120_002]); // A campaign step whose text is too long and that has no sender.
     });
 
     const problemsOf = async (draft: object) => {
@@ -184,7 +184,7 @@ describe('automations', () => {
       return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
     };
 
-    it('200: names every problem with its location, and none of a complete draft', async () => {
+    it('names every problem with its location, and no problem of a complete draft', async () => {
       const other = await buildClub();
       const foreign = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       expect(
@@ -250,7 +250,7 @@ describe('automations', () => {
       expect(await problemsOf(definition())).to.deep.equal([]);
     });
 
-    it('422: refuses to publish a draft with problems, and names the first', async () => {
+    it('returns 422 for publishing a draft with problems, and names the first problem', async () => {
       const id = await create(definition({ steps: [{ id: 'x', kind: 'add_tag' }] }));
       const refused = await publish(id);
       expectError(refused, 'invalid_definition');
@@ -263,7 +263,7 @@ describe('automations', () => {
     const tryOut = (id: Id, body: object) => send('POST', `/workflows/${id}/dry-run`, body);
     const student = async () => (await buildStudent(club.id)).id;
 
-    it('200: plays the draft, or a version, and leaves every table as it was', async () => {
+    it('runs the draft or a version, and changes no table', async () => {
       const id = await create(definition({ steps: [points('published')] }));
       await publish(id);
       await change(id, definition({ steps: [points('drafted')] }));
@@ -282,7 +282,7 @@ describe('automations', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('404: for a student, a version and ids of facts that the club does not have', async () => {
+    it('returns 404 for a student, a version and ids in facts that the club does not have', async () => {
       const id = await create();
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
@@ -301,7 +301,7 @@ describe('automations', () => {
       );
     });
 
-    it('422: for a draft with problems, and for facts that say too little or too much', async () => {
+    it('returns 422 for a draft with problems, and for facts with missing or superfluous fields', async () => {
       const student_id = await student();
       const broken = await create(definition({ steps: [{ id: 'x', kind: 'add_tag' }] }));
       expectError(await tryOut(broken, { student_id }), 'invalid_definition');
@@ -323,7 +323,7 @@ describe('automations', () => {
   });
 
   describe('versions', () => {
-    it('200: publishing numbers them without gaps, and shows draft and version side by side', async () => {
+    it('numbers published versions without gaps, and shows the draft next to the published version', async () => {
       const id = await create();
       const first = (await publish(id)).body.data;
       expect(first).to.deep.include({ status: 'active' });
@@ -338,14 +338,14 @@ describe('automations', () => {
       expect([body.total, ...body.data.map(({ number }: { number: number }) => number)]).to.deep.equal([2, 2, 1]);
     });
 
-    it('publishes once where two publish at the same time: the other is told', async () => {
+    it('publishes once for three simultaneous requests, and answers the others with 409', async () => {
       const id = await create();
       const answers = await Promise.all([publish(id), publish(id), publish(id)]);
       expect(answers.map(({ status }) => String(status)).toSorted()).to.deep.equal(['200', '409', '409']);
       expect((await send('GET', `/workflows/${id}/versions`)).body.total).to.equal(1);
     });
 
-    it('200: compares two by the ids of steps', async () => {
+    it('compares two versions by the ids of their steps', async () => {
       const branch = (then: object[]) => ({
         id: 'if',
         kind: 'condition',
@@ -376,7 +376,7 @@ describe('automations', () => {
       expectError(await send('GET', `/workflows/${id}/difference?from=7`), 'not_found');
     });
 
-    it('200: pauses, resumes and archives; 409 elsewhere, and nothing changes an archived one', async () => {
+    it('pauses, resumes and archives, returns 409 in other states, and never changes an archived automation', async () => {
       const id = await create();
       const act = (what: string) => send('POST', `/workflows/${id}/${what}`);
       expectError(await act('pause'), 'automation_state');
@@ -399,7 +399,7 @@ describe('automations', () => {
         expectError(refused, 'automation_state');
     });
 
-    it('409: a tag that a published automation names cannot be deleted, until it is archived', async () => {
+    it('returns 409 for deleting a tag that a published automation names, until it is archived', async () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const id = await create(definition({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] }));
       await publish(id);
@@ -410,7 +410,7 @@ describe('automations', () => {
   });
 
   describe('runs', () => {
-    it('202: lets students enter by hand, each once an id, and says what becomes of each', async () => {
+    it('starts runs by hand, each student once per request id, and returns a result for each student', async () => {
       const id = await create(
         definition({
           reentry: 'after_exit',
@@ -452,7 +452,7 @@ describe('automations', () => {
       expect(totals).to.deep.equal([1, 1, 1, 2]);
     });
 
-    it('409: starts no student by hand if the trigger is a fact, or while it is paused', async () => {
+    it('returns 409 for a manual start if the trigger is a fact, or while the automation is paused', async () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const request = { id: newId(), student_ids: [(await buildStudent(club.id)).id] };
       const onTag = await create(definition({ trigger: { kind: 'student_tagged', tag_ids: [tag] } }));

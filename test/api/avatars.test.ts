@@ -1,4 +1,4 @@
-/** Pictures of students: reserved, put, completed, shown wherever their student is, replaced and deleted (MED-28). */
+/** Tests avatars of students: reserve, upload, complete, show, replace and delete (MED-28). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { deleteAvatar } from '../../domain/media/purposes/avatars.ts';
@@ -36,7 +36,7 @@ const pictureOf = async (width: number, height: number, background?: string): Pr
   bytes: await solid(width, height, background).jpeg().toBuffer(),
 });
 
-/** Two pictures, of 20 × 30 pixels. */
+/** Two images of 20 × 30 pixels. */
 async function animation(): Promise<Buffer> {
   const pictures = await Promise.all(['red', 'blue'].map((color) => solid(20, 30, color).png().toBuffer()));
   return sharp(pictures, { join: { animated: true } })
@@ -44,7 +44,7 @@ async function animation(): Promise<Buffer> {
     .toBuffer();
 }
 
-describe('pictures of students', () => {
+describe('avatars of students', () => {
   let club: TestClub;
   let course: OpenCourse;
   let student: Learner;
@@ -87,7 +87,7 @@ describe('pictures of students', () => {
   };
 
   describe('POST /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('201: returns the record and a signed descriptor; the student has no picture before it is ready', async () => {
+    it('returns the record and a signed descriptor, and shows no avatar before the image is ready', async () => {
       const { media, upload } = await reserve(uploader, portrait);
       expect(media).to.include({
         status: 'uploading',
@@ -104,7 +104,7 @@ describe('pictures of students', () => {
       expect(await own()).to.equal(undefined);
     });
 
-    it('422: other types, no bytes, more than 10 MB; 400: missing and unknown fields; writes nothing', async () => {
+    it('returns 422 for wrong types and sizes, and 400 for missing and unknown fields, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -123,7 +123,7 @@ describe('pictures of students', () => {
       expect((await reserving(uploader, portrait, { size_bytes: 10 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('409 too_many_images: the eleventh upload whose address is good, also where the others were deleted', async () => {
+    it('returns 409 too_many_images for the 11th upload with a valid address, even if others were deleted', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => reserving(uploader, portrait)));
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused).to.have.length(2);
@@ -136,7 +136,7 @@ describe('pictures of students', () => {
       expect((await reserving(uploader, portrait)).status).to.equal(201);
     });
 
-    it('402 limit_reached where the club has no room; the picture that is shown stays', async () => {
+    it('returns 402 limit_reached if the club has no storage left, and keeps the shown avatar', async () => {
       await uploadFile(uploader, portrait);
       await buildPlan(club.id, 'trial');
       const source = await testDatabase();
@@ -146,8 +146,8 @@ describe('pictures of students', () => {
     });
   });
 
-  describe('a picture that is ready', () => {
-    it('is the square in the middle, at most 512 pixels, JPEG or PNG, upright and without metadata', async () => {
+  describe('a ready avatar', () => {
+    it('is the centered square of at most 512 pixels, JPEG or PNG, upright and without metadata', async () => {
       const halves = await solid(300, 100, 'red')
         .composite([{ input: await solid(100, 100, 'blue').png().toBuffer(), left: 100, top: 0 }])
         .removeAlpha()
@@ -167,15 +167,15 @@ describe('pictures of students', () => {
       await eachCase(kinds, async ([bytes, mime, side]) => {
         const ready = await uploadFile(uploader, { ...portrait, bytes });
         expect(ready).to.include({ status: 'ready', mime, width: side, height: side });
-        const { type, bytes: kept } = await opened(await own());
-        expect([type, kept.length]).to.deep.equal([mime, ready.size_bytes]);
-        const { width, height, exif } = await sharp(kept).metadata();
+        const { type, bytes: storedBytes } = await opened(await own());
+        expect([type, storedBytes.length]).to.deep.equal([mime, ready.size_bytes]);
+        const { width, height, exif } = await sharp(storedBytes).metadata();
         expect([width, height, exif]).to.deep.equal([side, side, undefined]);
         if (bytes === halves) expect(await colorOf(await own())).to.equal('blue');
       });
     });
 
-    it('is shown with the student, and with posts and comments; nowhere without a signature', async () => {
+    it('is shown with the student, posts and comments, and only under a signed address', async () => {
       await uploadFile(uploader, portrait);
       const space = await buildSpace(club.id);
       await buildSpaceMembership(space, student.id);
@@ -185,7 +185,7 @@ describe('pictures of students', () => {
       const lesson = course.lessons[0]?.publicId ?? '';
       const send = callsOf(club);
       const email = `?q=${encodeURIComponent(student.email)}`;
-      const shown: Record<string, string | undefined> = {
+      const addresses: Record<string, string | undefined> = {
         session: await own(),
         read: (await send('GET', `/students/${student.id}`)).body.data.avatar_url,
         list: (await send('GET', '/students')).body.data[0].avatar_url,
@@ -198,13 +198,13 @@ describe('pictures of students', () => {
         lessonComment: (await classroom.comment(lesson, 'Aye')).body.data.author.avatar_url,
         lessonComments: (await classroom.comments(lesson)).body.data[0].author.avatar_url,
       };
-      const paths = new Set(Object.values(shown).map((address) => new URL(address ?? '').pathname));
+      const paths = new Set(Object.values(addresses).map((address) => new URL(address ?? '').pathname));
       expect(paths.size).to.equal(1);
-      await eachCase(Object.values(shown), async (address) => expect((await opened(address)).status).to.equal(200));
-      expect((await opened(shown['session']?.split('?')[0])).status).to.equal(403);
+      await eachCase(Object.values(addresses), async (address) => expect((await opened(address)).status).to.equal(200));
+      expect((await opened(addresses['session']?.split('?')[0])).status).to.equal(403);
     });
 
-    it('takes the place of the one before, which is erased and counts no more; the record is the owner’s', async () => {
+    it('replaces and erases the previous avatar, and has a record that only its owner can read', async () => {
       const before = await uploadFile(uploader, await pictureOf(64, 64, 'blue'));
       const address = await own();
       const after = await uploadFile(uploader, await pictureOf(64, 64, 'red'));
@@ -221,7 +221,7 @@ describe('pictures of students', () => {
       expectError(await callsOf(club)('POST', `/media/${after.id}/publish`), 'not_found');
     });
 
-    it('a student has one: a second that is ready breaks a constraint', async () => {
+    it('is unique for a student by a constraint', async () => {
       const { id } = await uploadFile(uploader, portrait);
       const source = await testDatabase();
       const copy = `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
@@ -235,8 +235,8 @@ describe('pictures of students', () => {
     });
   });
 
-  describe('the last reservation wins', () => {
-    it('over an incomplete upload, and over an upload that a worker processes', async () => {
+  describe('the last reservation of an avatar', () => {
+    it('replaces an incomplete upload, and an upload that a worker is processing', async () => {
       const [first, second] = [await pictureOf(64, 64, 'blue'), await pictureOf(64, 64, 'red')];
       const uncompleted = await uploadBytes(uploader, first);
       const processed = await uploadBytes(uploader, first);
@@ -258,14 +258,14 @@ describe('pictures of students', () => {
     });
   });
 
-  it('a file that is no picture, broken or a bomb fails, leaves nothing, and the shown picture stays', async () => {
+  it('fails for a file that is broken, a bomb or no image, and keeps the shown avatar', async () => {
     await uploadFile(uploader, portrait);
     const keys = await keysOf(club);
     const wrong: [string, Buffer][] = [
       ['content_not_allowed', Buffer.from('%PDF-1.7\n%%EOF')],
       ['content_not_allowed', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
       ['image_broken', png().subarray(0, 40)],
-      ['image_broken', png(8_000, 6_400)], // some bytes that say 51 million pixels
+      ['image_broken', png(8_000, 6_400)], // a few bytes that declare 51 million pixels
     ];
     await eachCase(wrong, async ([error, bytes]) => {
       const failed = await uploadFile(uploader, { ...portrait, bytes });
@@ -277,7 +277,7 @@ describe('pictures of students', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('204: takes the picture away and erases it, with one on its way; again, too', async () => {
+    it('removes and erases the avatar and a pending upload, and succeeds again', async () => {
       const address = await uploadFile(uploader, portrait).then(own);
       const onItsWay = await uploadBytes(uploader, portrait);
       const other = await buildStudent(club.id);
@@ -292,9 +292,9 @@ describe('pictures of students', () => {
       expect(await storage()).to.deep.include({ files: 0, bytes: 0 });
     });
 
-    it('also while the bucket is away: upkeep erases the file then', async () => {
+    it('succeeds while the bucket is unreachable, and upkeep erases the file later', async () => {
       const { id } = await uploadFile(uploader, portrait);
-      const away: Partial<ObjectStore> = { remove: () => Promise.reject(new Error('The store is away.')) };
+      const away: Partial<ObjectStore> = { remove: () => Promise.reject(new Error('Store is unreachable')) };
       await deleteAvatar(await mediaDeps(() => away), { clubId: club.id, studentId: student.id }, clock.now());
       expect([await own(), (await keysOf(club)).length > 0]).to.deep.equal([undefined, true]);
       await eraseAll(clock.now());
@@ -302,7 +302,7 @@ describe('pictures of students', () => {
     });
   });
 
-  it('the removal of the student takes the picture, and its key from the row', async () => {
+  it('erases the avatar and its key when the student is removed', async () => {
     await uploadFile(uploader, portrait);
     await callsOf(club)('DELETE', `/students/${student.id}`);
     const source = await testDatabase();

@@ -1,4 +1,4 @@
-/** Every operation answers a bad body with a clear error in the envelope, and writes nothing. */
+/** Tests that every operation answers a bad body with a clear error in the envelope, and writes nothing. */
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import type { ContractOperation } from '../../contract/contract.ts';
@@ -17,21 +17,21 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** Operations that read their body late check its sender first: test/api/notice-bodies.test.ts. */
+/** Some operations check the sender before they read the body: test/api/notice-bodies.test.ts. */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
   what: string;
-  sent: Pick<Call, 'raw' | 'body' | 'headers'>;
+  contents: Pick<Call, 'raw' | 'body' | 'headers'>;
   code: ErrorCode;
 }
 
-/** Bodies that no operation reads, whatever its schema. */
+/** Returns bodies that no operation accepts, whatever its schema. */
 function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case[] {
   const text = JSON.stringify(good);
   const raw = (what: string, body: string | Uint8Array, code: ErrorCode = 'malformed_request', headers = {}): Case => ({
     what,
-    sent: { raw: body, headers },
+    contents: { raw: body, headers },
     code,
   });
   const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
@@ -71,13 +71,13 @@ function propertyOf(schema: JsonObject, name: string): JsonObject {
   return isObject(property) ? dereference(property, contractDocument.components.schemas) : {};
 }
 
-/** Bodies that break the operation's own schema. */
+/** Returns bodies that violate the operation's own schema. */
 function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   const schema = bodySchemaOf(operation);
   if (schema['additionalProperties'] !== false) return [];
   const json = (what: string, body: unknown, code: ErrorCode = 'malformed_request'): Case => ({
     what,
-    sent: { raw: typeof body === 'string' ? body : JSON.stringify(body) },
+    contents: { raw: typeof body === 'string' ? body : JSON.stringify(body) },
     code,
   });
   const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
@@ -106,7 +106,7 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   ];
 }
 
-/** Calls before a caller has used up what a minute allows: 10 comments on a lesson are the fewest. */
+/** Each club makes fewer calls than the lowest rate limit, which is 10 comments on a lesson per minute. */
 const callsEach = 10;
 
 async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; token?: string }> {
@@ -117,25 +117,25 @@ async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; 
     : { clubId: club.id };
 }
 
-describe('a bad body gets its error, and nothing is written', () => {
+describe('a bad body, which gets an error and writes nothing', () => {
   for (const operation of withBody) {
-    it(nameOf(operation), async () => {
+    it(`returns the code of each fault, and writes nothing: ${nameOf(operation)}`, async () => {
       const good = bodyOf(operation) ?? {};
       const cases = [...unreadable(operation, good), ...unfit(operation, good)];
-      const got: Record<string, unknown> = {};
-      const wanted: Record<string, unknown> = {};
+      const actual: Record<string, unknown> = {};
+      const expected: Record<string, unknown> = {};
       for (let from = 0; from < cases.length; from += callsEach) {
         const { clubId, token } = await tokenFor(operation);
         const path = pathOf(operation, { clubId });
         const before = await rowCounts();
-        for (const { what, sent, code } of cases.slice(from, from + callsEach)) {
-          const answer = await call(operation.method.toUpperCase(), path, { token, ...sent });
-          got[what] = [answer.status, answer.body?.error?.code];
-          wanted[what] = [errorStatus[code], code];
+        for (const { what, contents, code } of cases.slice(from, from + callsEach)) {
+          const answer = await call(operation.method.toUpperCase(), path, { token, ...contents });
+          actual[what] = [answer.status, answer.body?.error?.code];
+          expected[what] = [errorStatus[code], code];
         }
         expect(await rowCounts(), `cases from ${from}`).to.deep.equal(before);
       }
-      expect(got).to.deep.equal(wanted);
+      expect(actual).to.deep.equal(expected);
       expect(({} as JsonObject)['polluted']).to.equal(undefined);
     });
   }
@@ -143,16 +143,16 @@ describe('a bad body gets its error, and nothing is written', () => {
 
 describe('the size of a body', () => {
   const outcome = ({ status, body }: Answer) => (status < 400 ? status : body.error.code);
-  /** JSON of so many bytes, the rest of it blanks. */
+  /** Returns JSON that is padded with blanks to the given number of bytes. */
   const padded = (body: unknown, bytes: number) => JSON.stringify(body).padEnd(bytes, ' ');
   let limit: number;
   before(async () => {
     limit = (await testConfig()).api.bodyLimitBytes;
   });
 
-  describe('the limit is accepted; one byte more is body_too_large', () => {
+  describe('a body at the limit is accepted, and one byte more is body_too_large', () => {
     for (const operation of withBody) {
-      it(nameOf(operation), async () => {
+      it(`accepts the limit, and refuses one more byte: ${nameOf(operation)}`, async () => {
         const { clubId, token } = await tokenFor(operation);
         const send = (raw: string) =>
           call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
@@ -178,10 +178,10 @@ describe('the size of a body', () => {
     const { port } = await testApi();
     const chunk = new TextEncoder().encode(' '.repeat(65_536));
     const answerTo = async (chunks: number) => {
-      let left = chunks;
+      let remaining = chunks;
       const body = new ReadableStream({
         pull(controller) {
-          if (left-- > 0) controller.enqueue(chunk);
+          if (remaining-- > 0) controller.enqueue(chunk);
           else {
             controller.enqueue(new TextEncoder().encode('{"token":"unknown"}'));
             controller.close();

@@ -32,7 +32,7 @@ describe('POST /webhooks/billing', () => {
     );
 
   describe('202', () => {
-    it('a subscription puts the club that its metadata names on its plan', async () => {
+    it('puts the club that a subscription’s metadata names on its plan', async () => {
       const { status, body } = await subscribe('business');
       expect([status, body]).to.deep.equal([202, accepted]);
       expect(await planRow(club.id)).to.deep.equal({
@@ -62,7 +62,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
-    it('applies an event that came before the first event with the club’s name', async () => {
+    it('applies an event that arrived before the first event with the club’s name', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
       await postBillingEvent(api, early);
       expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
@@ -71,7 +71,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(early)).to.equal('applied');
     });
 
-    it('a canceled subscription puts the club on starter for good; a new subscription counts', async () => {
+    it('puts a club with a canceled subscription on starter, until a new subscription', async () => {
       await subscribe('business');
       await postBillingEvent(
         api,
@@ -84,7 +84,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'professional', status: 'active' });
     });
 
-    it('ignores an event that is older than the last one applied', async () => {
+    it('ignores an event that is older than the last applied event', async () => {
       await subscribe('business', start + 10);
       const older = billingEvents.subscription('updated', {
         ...about(),
@@ -97,7 +97,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(older)).to.equal('outdated');
     });
 
-    it('answers a repeated event alike and applies it once', async () => {
+    it('answers a repeated event equally, and applies it once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const answers = await Promise.all([1, 2, 3].map(() => postBillingEvent(api, event)));
       await eachCase(answers, ({ status, body }) => expect([status, body]).to.deep.equal([202, accepted]));
@@ -113,19 +113,19 @@ describe('POST /webhooks/billing', () => {
       ignored: () => ({ ...billingEvents.checkout(about(club.id)), type: 'customer.tax_id.created' }),
     };
     for (const [outcome, event] of Object.entries(unknown)) {
-      it(`${outcome}: records the event, logs its code and changes no plan`, async () => {
-        const sent = event();
-        expect((await postBillingEvent(api, sent)).body).to.deep.equal(accepted);
-        expect([await outcomeOfEvent(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
+      it(`records an event with outcome ${outcome}, logs the code and changes no plan`, async () => {
+        const notice = event();
+        expect((await postBillingEvent(api, notice)).body).to.deep.equal(accepted);
+        expect([await outcomeOfEvent(notice), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
         const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-        expect(lines.find((line) => line['event'] === sent.id)).to.include({
+        expect(lines.find((line) => line['event'] === notice.id)).to.include({
           outcome,
           level: outcome === 'ignored' ? 30 : 40,
         });
       });
     }
 
-    it('customer_of_another_club: ignores an event that names another club than its customer’s', async () => {
+    it('ignores an event that names another club than its customer’s, as customer_of_another_club', async () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
@@ -135,7 +135,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(other.id)).to.equal(undefined);
     });
 
-    it('accepts fields of any shape, and reads nothing from them', async () => {
+    it('accepts unknown fields of any shape, and does not read them', async () => {
       const odd: unknown[] = [null, 7, 'x', [], {}, { id: {} }, { data: [[]] }, 'x'.repeat(300)];
       await eachCase(odd, async (value) => {
         const object = {
@@ -162,7 +162,7 @@ describe('POST /webhooks/billing', () => {
     const post = (raw: string, headers: Record<string, string> = {}) =>
       callAt(api.base, 'POST', '/webhooks/billing', { raw, headers });
 
-    it('signature_invalid: missing, malformed, of another secret or body; stores nothing', async () => {
+    it('returns signature_invalid for a missing, malformed or foreign signature, and stores nothing', async () => {
       const before = await rowCounts();
       const payload = good();
       const headers = [
@@ -180,7 +180,7 @@ describe('POST /webhooks/billing', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('signature_invalid: signed more than 5 minutes from the API’s clock; stores nothing', async () => {
+    it('returns signature_invalid for a time more than 5 minutes from the API’s clock, and stores nothing', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const before = await rowCounts();
       expectError(await postBillingEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
@@ -191,7 +191,7 @@ describe('POST /webhooks/billing', () => {
       expect((await postBillingEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
     });
 
-    it('malformed_request: signed, but no event or no JSON object; stores nothing', async () => {
+    it('returns malformed_request for a signed body that is no event or no JSON object, and stores nothing', async () => {
       const before = await rowCounts();
       await eachCase(['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'], async (raw) =>
         expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request'),
@@ -199,20 +199,20 @@ describe('POST /webhooks/billing', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('quotes neither secret nor signature nor body in the answer or the log', async () => {
+    it('writes neither secret nor signature nor body to the answer and the log', async () => {
       const payload = JSON.stringify({ ...billingEvents.checkout(about(club.id)), note: 'a-private-note' });
       const signature = signatureOf(payload, { secret: 'whsec_another' });
       const { text } = await post(payload, { 'stripe-signature': signature });
       await post(payload, { 'stripe-signature': signatureOf(payload) });
-      const said = text + api.log.join('');
+      const output = text + api.log.join('');
       await eachCase([webhookSecret, signature, signature.slice(-40), 'a-private-note', customer], (secret) =>
-        expect(said).to.not.include(secret),
+        expect(output).to.not.include(secret),
       );
       expect(await columnsHolding('a-private-note')).to.deep.equal([]);
     });
   });
 
-  it('501: answers not_configured without a webhook secret', async () => {
+  it('returns 501 not_configured without a webhook secret', async () => {
     const payload = JSON.stringify(billingEvents.checkout(about(club.id)));
     const headers = { 'stripe-signature': signatureOf(payload) };
     expectError(await call('POST', '/webhooks/billing', { raw: payload, headers }), 'not_configured');

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { fitRows } from '../../api/bounded-page.ts';
 
-describe('a page of a list', () => {
+describe('the size limit of a page of a list', () => {
   const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-  it('stays as it is up to 990,000 bytes', () => {
+  it('leaves a page of up to 990,000 bytes unchanged', () => {
     const rows = Array.from({ length: 100 }, (_, id) => ({ id, body: 'x'.repeat(9_870) }));
     expect(bytesOf(rows)).to.be.within(980_000, 990_000);
     expect(fitRows(rows)).to.deep.equal({ rows, shortened: false });
     expect(fitRows([])).to.deep.equal({ rows: [], shortened: false });
   });
 
-  it('shortens its longest texts until it fits, and leaves short ones as they are', () => {
+  it('shortens the longest texts until the page fits, and leaves short texts unchanged', () => {
     const rows = Array.from({ length: 100 }, (_, id) => ({ id, title: 'x'.repeat(900), body: 'ß'.repeat(20_000) }));
     const fitting = fitRows(rows);
     expect(fitting.shortened).to.equal(true);
@@ -29,7 +29,7 @@ describe('a page of a list', () => {
     }
   });
 
-  it('leaves ids and addresses whole, and shortens lists within rows', () => {
+  it('never shortens ids and addresses, and shortens lists inside rows', () => {
     const url = `https://files.example.com/${'x'.repeat(2_000)}`;
     const row = {
       cover: { preview_url: url },

@@ -13,7 +13,7 @@ import { certificateCalls, issueCertificateByHand } from '../toolkit/drive/certi
 import { alter } from '../toolkit/drive/alter.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
-describe('a club’s own face (DEC-184)', () => {
+describe('a club’s branding (DEC-184)', () => {
   let club: TestClub;
   let call: ReturnType<typeof callsOf>;
   beforeEach(async () => {
@@ -29,18 +29,18 @@ describe('a club’s own face (DEC-184)', () => {
       headers: { accept: 'text/html' },
     });
   };
-  /** An image of the library, public and ready. */
+  /** Creates a public and ready image in the media library. */
   const logo = async (more: Record<string, unknown> = {}): Promise<Id> => {
     const { id } = await buildMedia(club.id, { title: 'Logo.png' });
     await alter('media', id, { kind: 'image', mime: 'image/png', visibility: 'public', status: 'ready', ...more });
     return id;
   };
 
-  it('is the standard one at first', async () => {
+  it('is the standard branding of a new club', async () => {
     expect((await call('GET', '/branding')).body.data).to.deep.equal({ accent_color: '#1f4fd8', links: [] });
   });
 
-  it('is replaced as a whole', async () => {
+  it('is replaced as a whole by a change', async () => {
     const logoId = await logo();
     const full = {
       logo_media_id: logoId,
@@ -59,7 +59,7 @@ describe('a club’s own face (DEC-184)', () => {
       .and.to.not.have.property('legal_footer');
   });
 
-  it('shows on pages, with a policy that lets the logo and nothing else load', async () => {
+  it('appears on pages, with a policy that allows the logo and no other resource', async () => {
     const page = await wayOutPage();
     expect(page.text).to.contain('--accent:#1f4fd8').and.to.not.contain('<img');
     await set({
@@ -76,7 +76,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
   });
 
-  it('has its colour on certificates, those of before included', async () => {
+  it('colours certificates, including certificates that were issued before the change', async () => {
     const { id } = await issueCertificateByHand(club);
     const print = async () => (await certificateCalls(club, id).print()).bytes;
     const standard = await print();
@@ -88,7 +88,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await print()).equals(green)).to.equal(false);
   });
 
-  it('may load the logo in a preview, whose address leads on to the store', () => {
+  it('allows a preview to load the logo, whose address redirects to the store', () => {
     const policy = (html: string) => {
       const { contentSecurityPolicy } = previewPage;
       return typeof contentSecurityPolicy === 'string' ? '' : contentSecurityPolicy({ data: { html } } as never);
@@ -98,7 +98,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
-  it('keeps the logo from being deleted, and names its use', async () => {
+  it('blocks the deletion of the logo, and names its use', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     expectError(await call('DELETE', `/media/${id}`), 'in_use');
@@ -107,7 +107,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await call('GET', `/media/${id}/usage`)).body.data).to.deep.equal([]);
   });
 
-  it('warns if the logo has no picture to print, and is silent if the logo is private', async () => {
+  it('warns if a public logo has no image for print, but not if the logo is private', async () => {
     const id = await logo();
     expect((await set({ logo_media_id: id })).body.data.warnings).to.deep.equal([{ code: 'logo_not_printable' }]);
     await alter('media', id, { visibility: 'private' });
@@ -118,7 +118,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await call('GET', '/branding')).body.data).to.not.have.property('warnings');
   });
 
-  it('shows no logo while its file is not public', async () => {
+  it('omits the logo while its file is not public', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     await alter('media', id, { visibility: 'private' });
@@ -126,7 +126,7 @@ describe('a club’s own face (DEC-184)', () => {
   });
 
   describe('422', () => {
-    it('invalid_file for a logo that is no ready public image of the library', async () => {
+    it('is returned with invalid_file for a logo that is no ready public library image', async () => {
       const other = await buildClub();
       const { id: foreign } = await buildMedia(other.id, { title: 'Logo.png' });
       await alter('media', foreign, { kind: 'image', mime: 'image/png', visibility: 'public' });
@@ -152,7 +152,7 @@ describe('a club’s own face (DEC-184)', () => {
       ['#ff0000', false],
       ['#d00000', true],
     ] as const)
-      it(`${isReadable ? 'not ' : ''}for the colour ${color}`, async () => {
+      it(`is ${isReadable ? 'not ' : ''}returned for the colour ${color}`, async () => {
         const answer = await set({ accent_color: color });
         if (isReadable) expect(answer.status).to.equal(200);
         else {
@@ -162,15 +162,15 @@ describe('a club’s own face (DEC-184)', () => {
       });
 
     for (const [title, body] of [
-      ['a colour by its name', { accent_color: 'green' }],
-      ['a link that is no https address', { links: [{ label: 'x', url: 'http://knots.example' }] }],
-      ['a link that runs a script', { links: [{ label: 'x', url: 'javascript:alert(1)' }] }],
+      ['a colour name instead of a code', { accent_color: 'green' }],
+      ['a link without https', { links: [{ label: 'x', url: 'http://knots.example' }] }],
+      ['a javascript link', { links: [{ label: 'x', url: 'javascript:alert(1)' }] }],
       ['six links', { links: Array.from({ length: 6 }, () => ({ label: 'x', url: 'https://x.example' })) }],
-      ['a footer with characters that turn the direction', { legal_footer: 'a\u202Eb' }],
+      ['a footer with characters that change the text direction', { legal_footer: 'a\u202Eb' }],
       ['a footer that is too long', { legal_footer: 'x'.repeat(1_001) }],
-      ['an answer address that is none', { reply_to: 'nobody' }],
+      ['an invalid reply address', { reply_to: 'nobody' }],
     ] as const)
-      it(`for ${title}`, async () => {
+      it(`is returned for ${title}`, async () => {
         expectError(await set(body), 'invalid_request');
         expect((await call('GET', '/branding')).body.data).to.not.have.property('updated_at');
       });
@@ -179,7 +179,7 @@ describe('a club’s own face (DEC-184)', () => {
   describe('texts of mails', () => {
     const at = (template = 'student_invitation', language = 'pt-BR') => `/mail/texts/${template}/${language}`;
 
-    it('are listed with the languages in which the club has its own', async () => {
+    it('are listed with the languages in which the club has its own text', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { texts } = (await call('GET', '/mail/texts')).body.data;
       expect(texts.map(({ template }: { template: string }) => template)).to.deep.equal(clubMailTemplates);
@@ -188,7 +188,7 @@ describe('a club’s own face (DEC-184)', () => {
       ]);
     });
 
-    it('have a preview in every language, with every variable filled in', async () => {
+    it('have a preview in every language, with every variable replaced', async () => {
       for (const template of clubMailTemplates)
         for (const language of offeredLanguages) {
           const { data } = (await call('GET', at(template, language))).body;
@@ -201,16 +201,16 @@ describe('a club’s own face (DEC-184)', () => {
         }
     });
 
-    it('give the standard text in a form that the club can send back unchanged', async () => {
+    it('return the standard text in a form that the club can send back unchanged', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
-        const sent = await call('PUT', at(template, 'de'), standard);
-        expect(sent.status, `${template}: ${JSON.stringify(sent.body)}`).to.equal(200);
-        expect(sent.body.data.preview.subject, template).to.equal(preview.subject);
+        const answer = await call('PUT', at(template, 'de'), standard);
+        expect(answer.status, `${template}: ${JSON.stringify(answer.body)}`).to.equal(200);
+        expect(answer.body.data.preview.subject, template).to.equal(preview.subject);
       }
     });
 
-    it('are rendered with values escaped, the link as a button or inside a sentence', async () => {
+    it('are rendered with escaped values, and the link as a button or inside a sentence', async () => {
       await set({ accent_color: '#0b6e4f', legal_footer: 'Ltda.' });
       const own = {
         subject: '{{club}}: oi {{name|você}}',
@@ -228,7 +228,7 @@ describe('a club’s own face (DEC-184)', () => {
       expect(data.preview.html.match(/href="https:\/\/classroom\.example\.com\/"/g)).to.have.length(2);
     });
 
-    it('keep the reason of a cancelation, and leave no empty paragraph without one', async () => {
+    it('show the reason of a cancelation, and leave no empty paragraph without a reason', async () => {
       const { standard } = (await call('GET', at('mentorship_canceled', 'ar'))).body.data;
       expect(standard.text)
         .to.contain('{{reason}}')
@@ -237,7 +237,7 @@ describe('a club’s own face (DEC-184)', () => {
       expect(preview.text).to.not.match(/\n{3}/);
     });
 
-    it('go back to the standard', async () => {
+    it('return to the standard text after a deletion', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { data } = (await call('DELETE', at())).body;
       expect(data.is_own).to.equal(false);
@@ -268,14 +268,14 @@ describe('a club’s own face (DEC-184)', () => {
       ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
       ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],
     ] as const)
-      it(`422 for one that ${title}; nothing changes`, async () => {
+      it(`return 422 for a template that ${title}, and stay unchanged`, async () => {
         const answer = await call('PUT', at(template), body);
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.contain(message);
         expect((await call('GET', at(template))).body.data.is_own).to.equal(false);
       });
 
-    it('422 for a language that is not offered, 400 or 422 for a mail that there is not', async () => {
+    it('return 422 for a language that is not offered, and 400 or 422 for an unknown mail', async () => {
       expectError(
         await call('PUT', at('student_invitation', 'fr'), { subject: 'x', text: '{{link}}' }),
         'invalid_request',

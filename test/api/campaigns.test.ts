@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('201: creates a campaign with the sent fields, as it is read afterwards', async () => {
+    it('creates a campaign with the sent fields, and returns it as later reads do', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -55,7 +55,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body).to.deep.equal(body);
     });
 
-    it('200: lists newest first, by pages and status', async () => {
+    it('lists campaigns newest first, by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/campaigns', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       const ids = async (query: string) => {
@@ -67,7 +67,7 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
-    it('200: a list carries no blocks and no rules, and says so; the campaign has them (CAMP-18)', async () => {
+    it('lists campaigns without blocks and rules, and shows both in the single campaign (CAMP-18)', async () => {
       const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
       const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
       const { id } = await create({ content: long, audience: { match: 'any', rules } });
@@ -84,36 +84,36 @@ describe('campaigns', () => {
       expect(data).not.to.have.property('is_summary');
     });
 
-    it('200: a change replaces the fields that it sends, and the whole day takes the window away', async () => {
-      const made = await create({ send_window: { from: 0, to: 60 } });
-      const change = async (body: object) => (await send('PATCH', `/campaigns/${made.id}`, body)).body.data;
+    it('replaces the sent fields, and removes the time window for a whole day', async () => {
+      const created = await create({ send_window: { from: 0, to: 60 } });
+      const change = async (body: object) => (await send('PATCH', `/campaigns/${created.id}`, body)).body.data;
       const named = await change({ name: 'Other' });
-      expect(named).to.deep.equal({ ...made, name: 'Other', updated_at: named.updated_at });
+      expect(named).to.deep.equal({ ...created, name: 'Other', updated_at: named.updated_at });
       const { send_window: _, ...rest } = named;
       const open = await change({ send_window: { from: 0, to: 0 }, content: { blocks: [] } });
       expect(open).to.deep.equal({ ...rest, content: { blocks: [] }, updated_at: open.updated_at });
     });
 
-    it('200: a duplicate is a new draft of the same', async () => {
-      const made = await create({ send_window: { from: 0, to: 60 } });
-      const { status, body } = await send('POST', `/campaigns/${made.id}/duplicate`);
+    it('duplicates a campaign as a new draft with equal contents', async () => {
+      const created = await create({ send_window: { from: 0, to: 60 } });
+      const { status, body } = await send('POST', `/campaigns/${created.id}/duplicate`);
       expect(status).to.equal(200);
-      expect(body.data.id).not.to.equal(made.id);
+      expect(body.data.id).not.to.equal(created.id);
       expect({
         ...body.data,
-        id: made.id,
-        created_at: made['created_at'],
-        updated_at: made['updated_at'],
-      }).to.deep.equal(made);
+        id: created.id,
+        created_at: created['created_at'],
+        updated_at: created['updated_at'],
+      }).to.deep.equal(created);
     });
 
-    it('204: deletes a draft, and 404 afterwards', async () => {
+    it('deletes a draft, and then returns 404', async () => {
       const { id } = await create();
       expect((await send('DELETE', `/campaigns/${id}`)).status).to.equal(204);
       expectError(await send('GET', `/campaigns/${id}`), 'not_found');
     });
 
-    it('409: refuses to change or delete a scheduled campaign, and leaves it unchanged', async () => {
+    it('returns 409 for changing or deleting a scheduled campaign, and leaves it unchanged', async () => {
       const { id } = await create();
       await setSender();
       await buildStudent(club.id);
@@ -123,7 +123,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data).to.deep.equal(data);
     });
 
-    it('402: refuses to begin, change or duplicate one without the feature, and writes nothing', async () => {
+    it('returns 402 for creating, changing or duplicating without the feature, and writes nothing', async () => {
       const { id } = await create();
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
@@ -134,7 +134,7 @@ describe('campaigns', () => {
     });
   });
 
-  it('409 campaign_limit_reached: at most 5,000 campaigns a club; a deleted draft makes room (CAMP-12)', async () => {
+  it('returns 409 campaign_limit_reached for the 5,001st campaign, until a draft is deleted (CAMP-12)', async () => {
     const { id } = await create();
     const source = await testDatabase();
     await source.query(
@@ -150,20 +150,20 @@ describe('campaigns', () => {
     expect(count).to.equal(5_000);
   });
 
-  it('422: a sender has no web address in its name, because mails carry it (DEC-64)', async () => {
+  it('returns 422 for a web address in the sender’s name, because mails show it (DEC-64)', async () => {
     const before = await rowCounts();
     for (const name of ['www.prize.example', 'Knots https://prize.example', 'prize.top'])
       expectError(await send('PUT', '/mail/sender', { from_name: name, postal_address: 'Quay 1' }), 'invalid_request');
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  describe('what a draft lacks', () => {
+  describe('problems of a draft', () => {
     const problems = async (id: Id) =>
       (await send('GET', `/campaigns/${id}/problems`)).body.data.problems.map(
         ({ path, code }: { path: string; code: string }) => `${path} ${code}`,
       );
 
-    it('200: names every problem of e-mail, audience and sender, and none of a whole one', async () => {
+    it('names every problem of e-mail, audience and sender, and none of a complete draft', async () => {
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       const { id } = await create({
@@ -203,15 +203,15 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('422: refuses to schedule a campaign without recipients, and says so at its field; writes nothing', async () => {
+    it('returns 422 with the field for a schedule without recipients, and writes nothing', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
       const { id } = await create({ audience: crew });
-      const left = await buildStudent(club.id);
-      await send('PUT', `/students/${left.id}/tags/${tag}`);
+      const suppressed = await buildStudent(club.id);
+      await send('PUT', `/students/${suppressed.id}/tags/${tag}`);
       await buildStudent(club.id);
-      await send('POST', '/mail/suppressions', { email: left.email });
+      await send('POST', '/mail/suppressions', { email: suppressed.email });
       expect(await problems(id)).to.deep.equal(['$.audience empty_audience']);
       expect((await send('GET', `/campaigns/${id}/checks`)).body.data.problems).to.deep.equal([
         {
@@ -230,9 +230,9 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
     });
 
-    it('200: counts whom it would reach, and who is left out under the first reason', async () => {
+    it('counts the reached students, and each other student under the first reason', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
-      await buildStudent(club.id, { verified: false }); // whose account the club opened
+      await buildStudent(club.id, { verified: false }); // This student's account was opened by the club.
       const pending = await buildStudent(club.id, { verified: false });
       await (await testDatabase()).query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
       await send('POST', '/mail/suppressions', { email: bob.email.toUpperCase() });
@@ -244,28 +244,37 @@ describe('campaigns', () => {
       });
     });
 
-    it('200: holds the audience against suppressions by the addresses that students have now', async () => {
+    it('compares the audience with suppressions by the students’ current addresses', async () => {
       const { db, vault } = await testDeps();
       const source = await testDatabase();
       const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
-      const left = async () => (await send('GET', `/campaigns/${id}/audience`)).body.data;
+      const readAudience = async () => (await send('GET', `/campaigns/${id}/audience`)).body.data;
       const { id } = await create();
       for (const email of ['Bob@example.com', 'new@example.com', 'raw@example.com']) await suppress(email);
-      const made = await send('POST', '/students', { name: 'Bob', email: 'bob@EXAMPLE.com' });
+      const created = await send('POST', '/students', { name: 'Bob', email: 'bob@EXAMPLE.com' });
       const moved = await buildStudent(club.id, { email: 'old@example.com' });
       const raw = await buildStudent(club.id);
-      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
+      expect(await readAudience()).to.deep.equal({
+        reached: 2,
+        left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
+      });
       await send('PATCH', `/students/${moved.id}`, { email: 'new@example.com' });
-      await send('PATCH', `/students/${made.body.data.id}`, { email: 'bobby@example.com' });
-      expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
-      // A process of an older release would do this: the key of the old address must not stay.
+      await send('PATCH', `/students/${created.body.data.id}`, { email: 'bobby@example.com' });
+      expect(await readAudience()).to.deep.equal({
+        reached: 2,
+        left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
+      });
+      // Simulates a process of an older release. The key of the old address must be replaced.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
-      expect((await left()).reached).to.equal(2);
+      expect((await readAudience()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
-      expect(await left()).to.deep.equal({ reached: 1, left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 } });
+      expect(await readAudience()).to.deep.equal({
+        reached: 1,
+        left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 },
+      });
     });
 
-    it('200: shows the copy of one student, and a general copy', async () => {
+    it('shows the e-mail for one student, and a general e-mail', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();
@@ -287,16 +296,16 @@ describe('campaigns', () => {
       blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
     });
 
-    it('200: describes 100 problems and counts all', async () => {
+    it('describes 100 problems and counts all', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
-      expect([problems.length, count]).to.deep.equal([100, 255_002]); // no one is reached, and there is no sender
+      expect([problems.length, count]).to.deep.equal([100, 255_002]); // the count includes the empty audience and the missing sender
       const checks = (await send('GET', `/campaigns/${id}/checks`)).body.data;
       expect([checks.problems, checks.problem_count]).to.deep.equal([problems, count]);
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
     });
 
-    it('409: shows no copy that is larger than an answer may be; its size is among the checks', async () => {
+    it('returns 409 for an e-mail above the size limit of an answer, and shows its size in the checks', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
       const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
       const preview = await send('GET', `/campaigns/${id}/preview`);
@@ -309,7 +318,7 @@ describe('campaigns', () => {
       expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
     });
 
-    it('200: a page of a large e-mail has at most 1 MB: without the phone, then without the e-mail', async () => {
+    it('limits the page of a large e-mail to 1 MB, first without the phone view, then without the e-mail', async () => {
       const pageOf = async (characters: number) => {
         const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
         const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
@@ -322,7 +331,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('429: an address opens 60 pages of previews a minute (LIM-29)', async () => {
+    it('returns 429 to an IP address after 60 preview pages in a minute (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
@@ -335,11 +344,11 @@ describe('campaigns', () => {
     });
   });
 
-  describe('what bad input gets', () => {
+  describe('bad input', () => {
     const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
     const heading = (text: string) => ({ kind: 'heading', text });
 
-    it('422: each is a problem with its place, cannot be scheduled, and writes nothing', async () => {
+    it('shows each fault as a problem with its location, returns 422 for its schedule, and writes nothing', async () => {
       await setSender();
       await buildStudent(club.id);
       const picture = await buildMedia((await buildClub()).id, { bytes: png() });
@@ -372,7 +381,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('413, 422: 10 MB of blocks, a sender of two lines, an unknown kind of block; writes nothing', async () => {
+    it('returns 413 or 422 for huge blocks, a sender of two lines and unknown blocks, and writes nothing', async () => {
       const { id } = await create();
       const before = await rowCounts();
       const large = withBlocks(Array.from({ length: 100 }, () => heading('x'.repeat(100_000))));
@@ -387,7 +396,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 campaign_not_draft: an edit, a deletion and a second start in every state behind the draft', async () => {
+    it('returns 409 campaign_not_draft for a change, deletion or second start in every later state', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();
@@ -406,7 +415,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('200: right to left, emoji and international names are kept as they are, and shown so', async () => {
+    it('stores and shows right-to-left text, emoji and international names unchanged', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -416,28 +425,28 @@ describe('campaigns', () => {
       ];
       const { id } = await create({ content: { subject: `${words} {{student_first_name}}`, blocks } });
       expect((await send('GET', `/campaigns/${id}/problems`)).body.data.problems).to.deep.equal([]);
-      const seen = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
-      expect(seen.subject).to.equal(`${words} שרה`);
-      expect(seen.html)
+      const preview = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
+      expect(preview.subject).to.equal(`${words} שרה`);
+      expect(preview.html)
         .to.contain(`${words} \u2068שרה 👩‍👩‍👧 Ωmega\u2069`)
         .and.to.contain('href="https://bücher.example/straße?q=שלום"');
-      expect(seen.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
+      expect(preview.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
     });
   });
 
-  describe('its previews (CAMP-46)', () => {
+  describe('previews of a campaign (CAMP-46)', () => {
     const previews = async (id: Id) => (await send('GET', `/campaigns/${id}/previews`)).body.data.previews;
     const minute = 60_000;
     /** @returns the answer to a program or a browser that opens the page */
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('200: shows contrasting students whom it would reach, and no others', async () => {
-      const gone = await buildStudent(club.id, { name: 'Gone 🎉' });
+    it('shows contrasting students from the audience, and no others', async () => {
+      const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
       await send('POST', '/mail/suppressions', { email: suppressed.email });
-      await send('DELETE', `/students/${gone.id}`);
+      await send('DELETE', `/students/${removed.id}`);
       await buildStudent(await buildClub().then((other) => other.id), { name: 'Other 🎉' });
       const opened = await buildStudent(club.id, { name: 'Never Seen', verified: false });
       const ada = await buildStudent(club.id, { name: 'Ada <Example>' });
@@ -455,7 +464,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${unfinished.id}/previews`), 'campaign_has_problems');
     });
 
-    it('200: its page shows that copy for 15 minutes, as the e-mail is by then', async () => {
+    it('shows the current e-mail on a page for 15 minutes', async () => {
       await setSender();
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create({ content: { ...content, preheader: 'For {{student_name}} of {{club_name}}' } });
@@ -486,7 +495,7 @@ describe('campaigns', () => {
       expectError(await open(url), 'not_found');
     });
 
-    it('200: its page cannot act, be framed, kept or told on', async () => {
+    it('serves a page that cannot act, be framed, be cached or send a referrer', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const { status, headers, text } = await open(url, 'text/html');
@@ -505,7 +514,7 @@ describe('campaigns', () => {
       expect(text).not.to.contain('<script').and.not.to.contain('classroom/mail/unsubscribe');
     });
 
-    it('404: of a forged token, a removed student, a deleted campaign and another club’s student, all alike', async () => {
+    it('returns equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
       const { vault } = await testDeps();
       const student = await buildStudent(club.id);
       const stranger = await buildStudent((await buildClub()).id);
@@ -530,7 +539,7 @@ describe('campaigns', () => {
       expect(pages[0]).to.contain('This preview has expired').and.not.to.contain(student.email);
     });
 
-    it('is opened without a trace of its token or of the student in the log', async () => {
+    it('keeps the token and the student out of the log', async () => {
       const { id: studentId, email } = await buildStudent(club.id, { name: 'Quite Unmistakable' });
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
@@ -546,12 +555,14 @@ describe('campaigns', () => {
     });
   });
 
-  describe('checks before it goes out (CAMP-42)', () => {
+  describe('checks before a campaign is sent (CAMP-42)', () => {
     const checks = async (id: Id) => (await send('GET', `/campaigns/${id}/checks`)).body.data;
     beforeEach(() => buildStudent(club.id));
     const codes = ({ problems, warnings }: Record<string, { path: string; code: string }[]>) =>
       [...(problems ?? []), ...(warnings ?? [])].map(({ path, code }) => `${path} ${code}`);
-    /** So many mails of a campaign that was sent a day ago; the first ones came back, or were called unwanted. */
+    /**
+     * Creates a campaign that was sent a day ago, with the given number of mails. The first mails bounced, the last mails got complaints.
+     */
     const buildSent = async ({ mails, bounced = 0, complained = 0 }: Record<string, number>) => {
       const source = await testDatabase();
       const student = await buildStudent(club.id);
@@ -572,7 +583,7 @@ describe('campaigns', () => {
       );
     };
 
-    it('200: a whole one has no problems, and is told from which address it is', async () => {
+    it('shows no problems and the sender address of a complete campaign', async () => {
       await setSender();
       const { id } = await create();
       const found = await checks(id);
@@ -582,7 +593,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.any.keys('recent', 'mails_of_day');
     });
 
-    it('200: names problems and warnings with their places, each once', async () => {
+    it('names each problem and each warning once, with its location', async () => {
       const { id } = await create({ content: { blocks: [{ kind: 'image', media_id: newId() }, { kind: 'divider' }] } });
       const found = await checks(id);
       expect(codes(found)).to.deep.equal([
@@ -595,7 +606,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.property('html_bytes');
     });
 
-    it('200: warns of contents that mailboxes cut, and does not refuse to schedule it', async () => {
+    it('warns of contents that mailboxes cut, and still allows the schedule', async () => {
       await setSender();
       const text = 'a rope '.repeat(1_400);
       const blocks = Array.from({ length: 11 }, () => ({ kind: 'text', text }));
@@ -604,7 +615,7 @@ describe('campaigns', () => {
       expect((await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).status).to.equal(200);
     });
 
-    it('200: shows the domain with its standing, and the bound of its day', async () => {
+    it('shows the status of the domain, and the daily limit of mails', async () => {
       await setSender();
       await buildPlan(club.id, 'trial');
       await send('PUT', '/mail/domain', { domain: 'knots.example' });
@@ -625,7 +636,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('200: warns of bounces above 2 % and complaints above 0.1 %, not of fewer than 200 mails', async () => {
+    it('warns of bounces above 2 % and complaints above 0.1 %, but only from 200 mails on', async () => {
       await setSender();
       const { id } = await create();
       await buildSent({ mails: 199, bounced: 100, complained: 9 });
@@ -641,10 +652,10 @@ describe('campaigns', () => {
     });
   });
 
-  describe('its tests (CAMP-43)', () => {
+  describe('test mails of a campaign (CAMP-43)', () => {
     const test = (id: Id, body?: object) => send('POST', `/campaigns/${id}/test-mails`, body);
 
-    it('201: asks for one to the caller, or to another confirmed member, and lists them newest first', async () => {
+    it('sends a test mail to the caller or another confirmed member, and lists them newest first', async () => {
       const { id } = await create();
       const editor = await buildMember(club.id, 'editor');
       const first = await test(id);
@@ -658,7 +669,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
     });
 
-    it('404: a person of another club, an unconfirmed member and a student, all alike; writes nothing', async () => {
+    it('returns equal 404 answers for outsiders, unconfirmed members and students, and writes nothing', async () => {
       const { id } = await create();
       const unconfirmed = await buildMember(club.id, 'editor');
       await (
@@ -670,7 +681,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 campaign_has_problems, 402 without the feature: and writes nothing', async () => {
+    it('returns 409 campaign_has_problems, or 402 without the feature, and writes nothing', async () => {
       const unfinished = await create({ content: { blocks: [] } });
       const { id } = await create();
       const before = await rowCounts();
@@ -681,36 +692,36 @@ describe('campaigns', () => {
     });
   });
 
-  describe('its recipients (CAMP-1, CAMP-2)', () => {
+  describe('recipients of a campaign (CAMP-1, CAMP-2)', () => {
     const refusedFor = (place: number): HandOver =>
       place === 2
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('200: are empty before the freeze; then each once over the pages, in frozen order, with a total', async () => {
+    it('are empty before the freeze, and then are listed once each in frozen order with a total', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
-      const sent = await sendCampaign({ count: 5, now: new Date() }, refusedFor);
+      const campaign = await sendCampaign({ count: 5, now: new Date() }, refusedFor);
       const list = async (query: string) =>
-        (await callsOf(sent.club)('GET', `/campaigns/${sent.campaignId}/deliveries${query}`)).body;
+        (await callsOf(campaign.club)('GET', `/campaigns/${campaign.campaignId}/deliveries${query}`)).body;
       const emailsOf = ({ data }: { data: { student_email: string }[] }) => data.map((row) => row.student_email);
       const pages = [];
       for (const page of [1, 2, 3]) pages.push(await list(`?page=${page}&page_size=2`));
       expect(pages.map(({ total }) => total)).to.deep.equal([5, 5, 5]);
-      expect(pages.flatMap(emailsOf)).to.deep.equal(sent.mails.map(({ email }) => email));
+      expect(pages.flatMap(emailsOf)).to.deep.equal(campaign.mails.map(({ email }) => email));
       expect(await list('?page=4&page_size=2')).to.deep.equal({ data: [], total: 5 });
       const failed = await list('?status=failed');
       expect([failed.total, emailsOf(failed), failed.data[0].last_error]).to.deep.equal([
         1,
-        [sent.mails[2]?.email],
+        [campaign.mails[2]?.email],
         '550 no such mailbox',
       ]);
       expect((await list('?status=sent&page_size=1')).total).to.equal(4);
       expect(await list('?status=skipped')).to.deep.equal(none);
     });
 
-    it('404, 422: of another club, and of a status that there is not', async () => {
+    it('return 404 for another club, and 422 for an unknown status', async () => {
       const { campaignId } = await sendCampaign({ count: 1, now: new Date() });
       expectError(await send('GET', `/campaigns/${campaignId}/deliveries`), 'not_found');
       expectError(await send('GET', `/campaigns/${campaignId}/statistics`), 'not_found');
@@ -719,12 +730,12 @@ describe('campaigns', () => {
     });
   });
 
-  describe('its states', () => {
+  describe('states of a campaign', () => {
     const to = async (id: Id, act: string, body?: object) => send('POST', `/campaigns/${id}/${act}`, body);
     beforeEach(setSender);
     beforeEach(() => buildStudent(club.id));
 
-    it('200: is scheduled at the club’s local time, and taken back', async () => {
+    it('schedules at the club’s local time, and unschedules', async () => {
       await send('PATCH', '', { time_zone: 'America/New_York' });
       const { id } = await create();
       const { status, body } = await to(id, 'schedule', { at: '2099-07-01T09:00' });
@@ -739,7 +750,7 @@ describe('campaigns', () => {
       ['2099-03-08T02:30', 'does not exist'],
       ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
-      it(`422: refuses to schedule at ${at}, which ${why}`, async () => {
+      it(`returns 422 for a schedule at ${at}, which ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });
         const { id } = await create();
         const refused = await to(id, 'schedule', { at });
@@ -749,7 +760,7 @@ describe('campaigns', () => {
       });
     }
 
-    it('409: refuses each act in each state that does not allow it', async () => {
+    it('returns 409 for each action in each state that does not allow it', async () => {
       const acts: Record<string, readonly string[]> = {
         draft: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
         scheduled: ['resume', 'retry'],
@@ -771,7 +782,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('200: is a draft again after a pause before it has begun; 409 once its recipients are frozen', async () => {
+    it('unschedules a paused campaign before its freeze, and returns 409 after the freeze', async () => {
       const { id } = await create();
       await to(id, 'schedule', { at: '2099-07-01T09:00' });
       await to(id, 'pause');
@@ -784,7 +795,7 @@ describe('campaigns', () => {
       expectError(await to(id, 'unschedule'), 'campaign_state');
     });
 
-    it('200: pauses, goes on and is canceled before it has begun', async () => {
+    it('pauses, resumes and cancels a campaign before it has begun', async () => {
       const { id } = await create();
       await to(id, 'schedule', { at: '2099-07-01T09:00' });
       expect((await to(id, 'pause')).body.data).to.include({ status: 'paused', pause_reason: 'by_hand' });

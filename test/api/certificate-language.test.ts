@@ -1,4 +1,4 @@
-/** Which language a certificate is in, and what it says of letters that no font has (CERT-5, CERT-6). */
+/** Tests the language of a certificate, and the warning about letters that no font has (CERT-5, CERT-6). */
 import { expect } from 'chai';
 import type { Language } from '../../entities/clubs/values.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
@@ -18,7 +18,7 @@ const printedLanguage = async (club: TestClub, id: string) => {
 };
 
 describe('the language of a certificate (CERT-6)', () => {
-  it('is the club’s when it was issued, also after the club has another, and after a new issue', async () => {
+  it('is the club’s language at the issue, and stays so after the club’s language changes and a reissue', async () => {
     const club = await buildClub();
     await speak(club, 'pt');
     const { id } = await issueCertificateByHand(club);
@@ -29,7 +29,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, (await issueCertificateByHand(club)).id)).to.equal('de');
   });
 
-  it('is the club’s for one of earlier versions, and stays so once the club changes its own', async () => {
+  it('is the club’s current language for a certificate of an earlier release, and then stays', async () => {
     const club = await buildClub();
     await speak(club, 'es');
     const { id } = await issueCertificateByHand(club);
@@ -41,7 +41,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, id)).to.equal('es');
   });
 
-  it('is the club’s in a row that a process of the version before writes', async () => {
+  it('is the club’s language in a row that a process of the previous release writes', async () => {
     const club = await buildClub();
     await speak(club, 'fr');
     const { id } = await issueCertificateByHand(club);
@@ -61,7 +61,7 @@ describe('letters that no font has (CERT-5)', () => {
   /** Egyptian hieroglyphs. */
   const unprintable = 'Ada \u{13000}\u{13001}';
 
-  it('are a warning of the certificate, which is issued and printed all the same', async () => {
+  it('are a warning in the certificate, which is still issued and printed', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const course = await buildCourse(club.id, { title: 'Knots \u{12000}' });
@@ -75,13 +75,13 @@ describe('letters that no font has (CERT-5)', () => {
     expect((await calls.print()).status).to.equal(200);
   });
 
-  it('are no field at all for names in the scripts that have fonts', async () => {
+  it('add no field for names in scripts that have fonts', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: '王小明 김민준 अनिता สมชาย محمد' });
     expect(await issueCertificateByHand(club, { student })).to.not.have.property('warnings');
   });
 
-  it('are looked for again in a new version', async () => {
+  it('are searched again in a new version', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const { id } = await issueCertificateByHand(club, { student });
@@ -95,7 +95,7 @@ describe('letters that no font has (CERT-5)', () => {
     ]);
   });
 
-  it('are forgotten with their student', async () => {
+  it('are erased with their student', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const { id } = await issueCertificateByHand(club, { student });

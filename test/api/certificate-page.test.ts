@@ -9,7 +9,7 @@ import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
 import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** The Accept header of browsers. */
+/** The Accept header that browsers send. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 const verify = (code: string, accept = 'application/json') =>
   call('GET', `/certificates/${code}`, { headers: { accept } });
@@ -62,7 +62,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('200', () => {
-    it('JSON for programs: course, club, name, state, version and dates; no id, no e-mail', async () => {
+    it('returns JSON to programs, with course, club, name, state, version and dates, without id and e-mail', async () => {
       const answer = await verify(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([
         200,
@@ -89,7 +89,7 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('HTML for people says the same, with dates in the club’s time zone', async () => {
+    it('returns HTML with equal facts to people, with dates in the club’s time zone', async () => {
       const answer = await see(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
       await eachCase(
@@ -103,12 +103,12 @@ describe('GET /certificates/{certificateCode}', () => {
           '4 lessons · 9 hours',
           '>1 March 2026</time>',
         ],
-        (said) => expect(answer.text).to.include(said),
+        (part) => expect(answer.text).to.include(part),
       );
       expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
     });
 
-    it('answers any spelling of the code alike, as JSON and as HTML', async () => {
+    it('answers any spelling of the code equally, as JSON and as HTML', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         printed,
@@ -123,7 +123,7 @@ describe('GET /certificates/{certificateCode}', () => {
       }
     });
 
-    it('chooses HTML only for clients that prefer it to JSON, and says so in Vary', async () => {
+    it('returns HTML only to clients that prefer HTML to JSON, and sends Vary', async () => {
       const types: Record<string, string> = {
         'text/html': 'text/html',
         'text/*': 'text/html',
@@ -141,7 +141,7 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('HEAD: the same headers and no body', async () => {
+    it('answers HEAD with the headers of GET and no body', async () => {
       const { port } = await testApi();
       const head = (accept: string) =>
         new Promise<{
@@ -171,20 +171,20 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('the page ignores query parameters that others add to links; JSON answers 400', async () => {
+    it('ignores unknown query parameters in HTML, and returns 400 for them in JSON', async () => {
       expect(visible(await see(`${certificate.code}?utm_source=mail&fbclid=1`))).to.equal(
         visible(await see(certificate.code)),
       );
       expectError(await verify(`${certificate.code}?utm_source=mail`), 'malformed_request');
     });
 
-    it('needs no session and ignores one', async () => {
+    it('needs no session, and ignores a sent session', async () => {
       const answer = await call('GET', `/certificates/${certificate.code}`, { token: 'no-token-of-ours' });
       expect(answer.status).to.equal(200);
     });
   });
 
-  describe('the page', () => {
+  describe('the HTML page', () => {
     it('allows only its own style: no script, form, frame or other host', async () => {
       const { headers, text } = await see(certificate.code);
       const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
@@ -214,7 +214,7 @@ describe('GET /certificates/{certificateCode}', () => {
     });
   });
 
-  it('200: shows since when it is revoked, but not why; a reissued certificate is valid again', async () => {
+  it('shows the time but not the reason of a revocation, and is valid again after a reissue', async () => {
     const { id, code } = await issueCertificateByHand(club);
     const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
     const { body } = await verify(code);
@@ -232,7 +232,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('404', () => {
-    it('unknown, mistyped and malformed codes get the same JSON, byte for byte', async () => {
+    it('returns byte-equal JSON for unknown, mistyped and malformed codes', async () => {
       const answers = new Set<string>();
       await eachCase(wrongCodes(certificate.code), async (code) => {
         const answer = await verify(code);
@@ -242,7 +242,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect([...answers]).to.have.length(1);
     });
 
-    it('unknown, mistyped and malformed codes get the same page, byte for byte, without the code', async () => {
+    it('returns byte-equal HTML without the code for unknown, mistyped and malformed codes', async () => {
       const answers = new Set<string>();
       for (const code of wrongCodes(certificate.code)) {
         const answer = await see(code);

@@ -12,12 +12,12 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
 
-/** The squares of a printed QR code, row by row from its upper left corner: what a camera sees. */
+/** Returns the modules of a printed QR code, row by row from the upper left corner, as a camera sees them. */
 function printedModules(answer: Answer): number[] {
   const fills = readPdf(answer.bytes).fills.filter((fill) => fill.length > 0);
   const [ground] = fills.at(-2) ?? [];
   const squares = fills.at(-1) ?? [];
-  if (!ground) throw new Error('The code has no background rectangle.');
+  if (!ground) throw new Error('QR code has no background rectangle');
   const [x, y, side] = ground;
   const module = Math.min(...squares.map(([, , , height]) => height));
   const size = Math.round(side / module) - 8;
@@ -32,7 +32,7 @@ function printedModules(answer: Answer): number[] {
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
   describe('200', () => {
-    it('is one page in landscape A4, shown inline, with its code in the file name', async () => {
+    it('is one landscape A4 page, shown inline, with the code in its file name', async () => {
       const club = await buildClub();
       const { id, code_formatted: code } = await issueCertificateByHand(club);
       const answer = await certificateCalls(club, id).print();
@@ -43,7 +43,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       expect(readPdf(answer.bytes).pages).to.deep.equal([[841.89, 595.28]]);
     });
 
-    it('names club, student, course, lessons, hours and code, with dates in the club’s time zone', async () => {
+    it('prints club, student, course, lessons, hours and code, with dates in the club’s time zone', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'José Ángel Świętopełk' });
       const course = await buildCourse(club.id, { title: 'Nós e amarrações', hours: 1 });
@@ -122,7 +122,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       await eachCase([name, title, clubName], (text) => expect(lines.join('')).to.include(text));
     });
 
-    it('gives the same bytes every time, until the certificate is reissued', async () => {
+    it('has equal bytes every time, until the certificate is reissued', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const { print, reissue } = certificateCalls(club, id);
@@ -132,7 +132,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       expect(readPdf((await print()).bytes).lines).to.include('Date of issue · version 2');
     });
 
-    it('lets every member print, support too', async () => {
+    it('is available to every member, including support', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const support = await buildMember(club.id, 'support');
@@ -140,7 +140,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
     });
   });
 
-  it('409: a revoked certificate, until it is reissued', async () => {
+  it('returns 409 for a revoked certificate, until it is reissued', async () => {
     const club = await buildClub();
     const { id } = await issueCertificateByHand(club);
     const { print, revoke, reissue } = certificateCalls(club, id);
@@ -152,7 +152,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', () => {
-  it('200: the student’s own certificate, byte for byte as the club prints it', async () => {
+  it('returns the student’s own certificate with the bytes that the club gets', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });
@@ -161,14 +161,14 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', ()
     expect(own.bytes.equals((await certificateCalls(club, id).print()).bytes)).to.equal(true);
   });
 
-  it('404: a certificate of another student or club, and an unknown one', async () => {
+  it('returns 404 for an unknown certificate and one of another student or club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     const ids = [(await issueCertificateByHand(club)).id, (await issueCertificateByHand(other)).id, newId()];
     await eachCase(ids, async (id) => expectError(await printOwn(club, student, id), 'not_found'));
   });
 
-  it('409: a revoked certificate', async () => {
+  it('returns 409 for a revoked certificate', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });

@@ -1,4 +1,4 @@
-/** The sample certificate that administrators see before they issue any (DEC-187). */
+/** Tests the sample certificate that administrators see before they issue certificates (DEC-187). */
 import { expect } from 'chai';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
@@ -12,7 +12,7 @@ import { testBucket } from '../toolkit/stack/storage.ts';
 const preview = (club: TestClub, language: string, token = club.owner.token) =>
   call('GET', `/v1/clubs/${club.id}/branding/certificate/${language}`, { token });
 
-/** @returns what screen readers say of the page, in order */
+/** @returns Returns the text that screen readers read from the page, in order. */
 const textsOf = async (pdf: Buffer) => (await taggedTexts(pdf)).map(({ text }) => text);
 
 describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
@@ -20,7 +20,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
 
   describe('200', () => {
     for (const language of offeredLanguages)
-      it(`shows a made-up student and course in ${language}`, async () => {
+      it(`shows an invented student and course in ${language}`, async () => {
         const club = await buildClub({ language: 'pt-BR' });
         const answer = await preview(club, language);
         const { say } = wordingIn(language);
@@ -48,7 +48,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
       expect(colorAt(30 * 4, 1_200)).to.deep.equal([0x7a, 0x1f, 0x5c]);
     });
 
-    it('is for every member, and leaves nothing behind', async () => {
+    it('is available to every member, and stores nothing', async () => {
       const club = await buildClub();
       const { token } = await buildMember(club.id, 'support');
       const before = await rowCounts();
@@ -62,24 +62,24 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
     });
   });
 
-  it('403 for a student', async () => {
+  it('returns 403 to a student', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     expect((await preview(club, 'de', token)).status).to.be.oneOf([401, 403]);
   });
 
-  it('422 for a language that is not offered, with the offered languages', async () => {
+  it('returns 422 with the offered languages for a language that is not offered', async () => {
     const club = await buildClub();
     const answer = await preview(club, 'fr');
     expectError(answer, 'invalid_request');
     expect(answer.body.error.message).to.contain('"fr"').and.to.contain(offeredLanguages.join(', '));
   });
 
-  it('503 busy for an administrator who asks for many at the same time; certificates are printed meanwhile', async () => {
+  it('returns 503 busy for many simultaneous previews, and still prints certificates', async () => {
     const club = await buildClub();
     const answers = await Promise.all(Array.from({ length: 30 }, () => preview(club, 'en')));
     const counts = Object.groupBy(answers, ({ status }) => String(status));
     expect(Object.keys(counts)).to.have.members(['200', '503']);
-    expect(counts['200']?.length, 'the two that may wait are printed').to.be.at.least(2);
+    expect(counts['200']?.length, 'two previews may wait, and both are printed').to.be.at.least(2);
   });
 });

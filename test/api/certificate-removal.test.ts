@@ -1,4 +1,4 @@
-/** The effect of a student's correction and removal on their certificates. */
+/** Tests how a student's correction and removal change the student's certificates. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -18,7 +18,7 @@ const find = async (club: TestClub, q: string): Promise<string[]> => {
 };
 
 describe('a correction of name or e-mail', () => {
-  it('changes the searchable e-mail on all certificates, and the printed name only when reissued', async () => {
+  it('changes the searchable e-mail on all certificates, and the printed name only in a reissue', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Before' });
     const certificate = await issueCertificateByHand(club, { student });
@@ -30,14 +30,14 @@ describe('a correction of name or e-mail', () => {
     expect((await read()).body.data).to.deep.equal({ ...certificate, student_email: email });
     expect(await find(club, email)).to.have.members([certificate.id, second.id]);
     expect(await find(club, student.email)).to.deep.equal([]);
-    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]); // by the e-mail: names stay
+    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]); // finds certificates by the e-mail, because their names stay
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
     expect((await reissue()).body.data).to.include({ student_name: 'After', student_email: email, version: 2 });
   });
 });
 
 describe('the removal of a student', () => {
-  it('keeps code and course, erases name and e-mail, and shows certificates as withdrawn', async () => {
+  it('keeps code and course, erases name and e-mail, and withdraws the certificates', async () => {
     const club = await buildClub();
     const tag = newId().slice(-12);
     const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `rosalind.${tag}@example.com` });
@@ -69,7 +69,7 @@ describe('the removal of a student', () => {
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
   });
 
-  it('409: a withdrawn certificate is not reissued, revoked or printed', async () => {
+  it('returns 409 for reissuing, revoking or printing a withdrawn certificate', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     await remove(club, certificate.student_id);
@@ -81,7 +81,7 @@ describe('the removal of a student', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('leaves no name when it runs at the same time as an issue and a reissue', async () => {
+  it('erases the name even during a simultaneous issue and reissue', async () => {
     for (let round = 0; round < 5; round++) {
       const club = await buildClub();
       const tag = newId().slice(-12);
@@ -89,7 +89,7 @@ describe('the removal of a student', () => {
       const { id } = await issueCertificateByHand(club, { student });
       const [removed] = await Promise.all([
         remove(club, student.id),
-        issueCertificateByHand(club, { student }).catch(() => undefined), // refused where the removal came first
+        issueCertificateByHand(club, { student }).catch(() => undefined), // The request is refused if the removal was first.
         certificateCalls(club, id).reissue(),
       ]);
       expect(removed.status, `round ${round}`).to.equal(204);

@@ -22,58 +22,58 @@ const idsOf = async (club: TestClub, query: Record<string, string>): Promise<str
 
 describe('GET /v1/clubs/{clubId}/certificates', () => {
   describe('200', () => {
-    it('an empty club: no data, total 0', async () => {
+    it('returns no data and total 0 for an empty club', async () => {
       const answer = await list(await buildClub());
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
 
-    it('lists whole records of this club alone, newest first, by pages', async () => {
+    it('lists whole records of only this club, newest first, in pages', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await issueCertificateByHand(other);
-      const made: CertificateRecord[] = [];
+      const certificates: CertificateRecord[] = [];
       for (let count = 0; count < 3; count++) {
-        made.unshift(await issueCertificateByHand(club));
+        certificates.unshift(await issueCertificateByHand(club));
         clock.advance(1_000);
       }
-      expect((await list(club)).body).to.deep.equal({ data: made, total: 3 });
+      expect((await list(club)).body).to.deep.equal({ data: certificates, total: 3 });
       const second = await list(club, { page: '2', page_size: '2' });
-      expect(second.body).to.deep.equal({ data: made.slice(2), total: 3 });
+      expect(second.body).to.deep.equal({ data: certificates.slice(2), total: 3 });
       expect((await list(club, { page: '3', page_size: '2' })).body).to.deep.equal({ data: [], total: 3 });
     });
   });
 
   describe('filters', () => {
     let club: TestClub;
-    let made: Record<'ada' | 'bob' | 'adas', CertificateRecord>;
+    let certificates: Record<'ada' | 'bob' | 'adas', CertificateRecord>;
     before(async () => {
       club = await buildClub();
       const course = await buildCourse(club.id);
       const ada = await buildStudent(club.id);
-      made = {
+      certificates = {
         ada: await issueCertificateByHand(club, { student: ada, courseId: course.id }),
         bob: await issueCertificateByHand(club, { courseId: course.id }),
         adas: await issueCertificateByHand(club, { student: ada }),
       };
-      await certificateCalls(club, made.bob.id).revoke();
+      await certificateCalls(club, certificates.bob.id).revoke();
     });
 
-    it('course_id, student_id and both', async () => {
-      const { course_id: courseId, student_id: studentId } = made.ada;
-      expect(await idsOf(club, { course_id: courseId })).to.have.members([made.ada.id, made.bob.id]);
-      expect(await idsOf(club, { student_id: studentId })).to.have.members([made.ada.id, made.adas.id]);
-      expect(await idsOf(club, { student_id: studentId, course_id: courseId })).to.deep.equal([made.ada.id]);
+    it('filters by course_id, by student_id and by both', async () => {
+      const { course_id: courseId, student_id: studentId } = certificates.ada;
+      expect(await idsOf(club, { course_id: courseId })).to.have.members([certificates.ada.id, certificates.bob.id]);
+      expect(await idsOf(club, { student_id: studentId })).to.have.members([certificates.ada.id, certificates.adas.id]);
+      expect(await idsOf(club, { student_id: studentId, course_id: courseId })).to.deep.equal([certificates.ada.id]);
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
-    it('revoked=true, revoked=false; both without the parameter', async () => {
-      expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([made.bob.id]);
-      expect(await idsOf(club, { revoked: 'false' })).to.have.members([made.ada.id, made.adas.id]);
+    it('filters by revoked=true and revoked=false, and lists both without the parameter', async () => {
+      expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([certificates.bob.id]);
+      expect(await idsOf(club, { revoked: 'false' })).to.have.members([certificates.ada.id, certificates.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);
     });
 
-    it('revoked together with q', async () => {
-      expect(await idsOf(club, { q: made.bob.code, revoked: 'true' })).to.deep.equal([made.bob.id]);
-      expect(await idsOf(club, { q: made.bob.code, revoked: 'false' })).to.deep.equal([]);
+    it('combines revoked with q', async () => {
+      expect(await idsOf(club, { q: certificates.bob.code, revoked: 'true' })).to.deep.equal([certificates.bob.id]);
+      expect(await idsOf(club, { q: certificates.bob.code, revoked: 'false' })).to.deep.equal([]);
     });
   });
 
@@ -90,7 +90,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       await issueCertificateByHand(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
     });
 
-    it('finds a code as printed or run together, in any case, with spaces, and a part of it', async () => {
+    it('finds a whole or partial code in any case, with or without separators and with spaces', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         code,
@@ -107,7 +107,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       for (const q of spellings) expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
     });
 
-    it('finds any part of name and e-mail in any case, and takes LIKE wildcards literally', async () => {
+    it('finds any part of name and e-mail in any case, and reads LIKE wildcards literally', async () => {
       for (const q of [
         'zoë',
         'zoe 100%',
@@ -124,18 +124,18 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       }
     });
 
-    it('finds all when it is empty or blank', async () => {
+    it('finds all certificates if q is empty or blank', async () => {
       await eachCase(['', '  '], async (q) => expect(await idsOf(club, { q })).to.have.length(2));
     });
 
-    it('finds nothing of another club', async () => {
+    it('finds no certificate of another club', async () => {
       expect(await idsOf(await buildClub(), { q: certificate.code })).to.deep.equal([]);
     });
   });
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates', () => {
-  it('200: lists the student’s own, newest first, by pages; revoked ones with their reason', async () => {
+  it('lists the student’s own certificates, newest first, in pages, with reasons of revocations', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await issueCertificateByHand(club);

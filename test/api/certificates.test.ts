@@ -14,7 +14,7 @@ import { factsOf, rowCounts, testDatabase, testDeps } from '../toolkit/stack/dat
 const issue = (club: TestClub, body: unknown) =>
   call('POST', certificatesPath(club), { token: club.owner.token, body });
 
-/** Gives student, course and club other names than a certificate was issued with, and the course another lesson and hours. */
+/** Renames the student, the course and the club of an issued certificate, and gives the course another lesson and other hours. */
 async function renameEverything(club: TestClub, ids: { student: string; course: string }): Promise<void> {
   const source = await testDatabase();
   await source.query(`UPDATE students SET name = 'Renamed Student' WHERE id = $1`, [ids.student]);
@@ -28,7 +28,7 @@ async function renameEverything(club: TestClub, ids: { student: string; course: 
 
 describe('POST /v1/clubs/{clubId}/certificates', () => {
   describe('201', () => {
-    it('returns the whole record: what is printed, and the address for verification', async () => {
+    it('returns the whole record: the printed values and the verification address', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
       const course = await buildCourse(club.id, { title: 'Knots', hours: 9 });
@@ -79,7 +79,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       ]);
     });
 
-    it('counts published lessons only, and omits hours when the course has none', async () => {
+    it('counts only published lessons, and omits hours if the course has none', async () => {
       const club = await buildClub();
       const course = await buildCourse(club.id);
       const source = await testDatabase();
@@ -91,18 +91,18 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
     });
 
-    it('draws another code when the first is taken', async () => {
+    it('draws another code if the first code is used already', async () => {
       const club = await buildClub();
-      const taken = await issueCertificateByHand(club);
+      const first = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
       const fresh = completeCode(
         Array.from(randomBytes(11), (byte) => codeAlphabet[byte % codeAlphabet.length]).join(''),
       );
-      const draws = [taken.code, taken.code, fresh];
+      const draws = [first.code, first.code, fresh];
       const issued = await issueCertificate(
         await testDeps(),
         club.id,
-        { student_id: student.id, course_id: taken.course_id },
+        { student_id: student.id, course_id: first.course_id },
         new Date(),
         () => draws.shift() ?? '',
       );
@@ -111,7 +111,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     });
   });
 
-  it('404: an unknown, foreign or removed student, an unknown or foreign course; writes nothing', async () => {
+  it('returns 404 for an unknown, foreign or removed student and an unknown or foreign course', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed, foreign] = [
       await buildStudent(club.id),
@@ -135,29 +135,29 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('409: a second certificate of one course, after a revocation and at the same time too', async () => {
+  it('returns 409 for a second certificate of a course, also simultaneously and after a revocation', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id);
     const body = { student_id: student.id, course_id: course.id };
     const answers = await Promise.all([1, 2, 3].map(() => issue(club, body)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409]);
-    const made = answers.find(({ status }) => status === 201);
-    await certificateCalls(club, made?.body.data.id).revoke();
+    const created = answers.find(({ status }) => status === 201);
+    await certificateCalls(club, created?.body.data.id).revoke();
     expectError(await issue(club, body), 'certificate_exists');
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
   });
 });
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
-  it('200: returns the record as it was issued', async () => {
+  it('returns the record as it was issued', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const answer = await certificateCalls(club, certificate.id).read();
     expect([answer.status, answer.body]).to.deep.equal([200, { data: certificate }]);
   });
 
-  it('404: an unknown certificate and one of another club, in every operation on one', async () => {
+  it('returns 404 for an unknown or foreign certificate in every operation on a certificate', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await issueCertificateByHand(other);
     const before = await rowCounts();
@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('200: keeps the code, raises the version, prints current names; raises no second fact', async () => {
+  it('keeps the code, raises the version, prints current names, and raises no second fact', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });
@@ -193,7 +193,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
   });
 
-  it('200: makes a revoked certificate valid again', async () => {
+  it('makes a revoked certificate valid again', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, reissue } = certificateCalls(club, before.id);
@@ -201,7 +201,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
     expect((await reissue()).body.data).to.deep.equal({ ...before, version: 2 });
   });
 
-  it('two at the same time: versions 2 and 3', async () => {
+  it('creates versions 2 and 3 for two simultaneous requests', async () => {
     const club = await buildClub();
     const { reissue } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all([reissue(), reissue()]);
@@ -210,7 +210,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
-  it('200: records when and why it is revoked, and raises no fact', async () => {
+  it('records the time and the reason of the revocation, and raises no fact', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);
@@ -225,7 +225,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect(await factsOf(club.id)).to.have.length(1);
   });
 
-  it('409: already revoked; one of two simultaneous calls succeeds, and the first reason stays', async () => {
+  it('returns 409 for a revoked certificate, and keeps the first of two simultaneous reasons', async () => {
     const club = await buildClub();
     const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));
@@ -235,7 +235,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect((await read()).body.data.revoked_reason).to.equal(reason);
   });
 
-  it('422: an empty, a blank and a too long reason; 400: a reason of another type', async () => {
+  it('returns 422 for an empty, blank or too long reason, and 400 for a reason of another type', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, certificate.id);

@@ -28,15 +28,15 @@ describe('classroom', () => {
   const publicIds = () => course.lessons.map(({ publicId }) => publicId);
 
   describe('GET /v1/clubs/{clubId}/classroom/courses', () => {
-    it('200: lists only the published courses that the student may open, with progress', async () => {
+    it('lists only the published courses that the student may open, with progress', async () => {
       const [first = ''] = publicIds();
-      const [draft, archived, lost] = [
+      const [draft, archived, revoked] = [
         await buildOpenCourse(club.id, { status: 'draft' }),
         await buildOpenCourse(club.id, { status: 'archived' }),
         await buildOpenCourse(club.id),
       ];
       for (const other of [draft, archived]) await buildLearner(other, learner);
-      await revokeEnrollment(lost, await buildLearner(lost, learner));
+      await revokeEnrollment(revoked, await buildLearner(revoked, learner));
       await buildOpenCourse(club.id); // no one's
       await buildLesson(course, { published: false });
       await classroom.complete(first);
@@ -60,7 +60,7 @@ describe('classroom', () => {
       expect((await other.courses()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: newest first, by pages; a course that two enrollments open appears once', async () => {
+    it('lists newest first, in pages, and shows a course of two enrollments once', async () => {
       await buildEnrollment(club.id, {
         studentId: learner.id,
         deliveryId: course.deliveryId,
@@ -80,7 +80,7 @@ describe('classroom', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
-    it('200: shows published lessons in order with their completion, without empty modules', async () => {
+    it('shows published lessons in order with their completion, and omits empty modules', async () => {
       const [first = '', second = ''] = publicIds();
       const write = callsOf(club);
       const hidden = await buildLesson(course, { published: false });
@@ -123,17 +123,17 @@ describe('classroom', () => {
       });
     });
 
-    it('200: orders the lessons of a module as administrators did, not by creation', async () => {
+    it('sorts the lessons of a module as administrators sorted them, not by creation', async () => {
       const third = await buildLesson(course);
       const [first, second] = course.lessons.map(({ id }) => id);
       const ordered = [third.id, first, second];
       const modules = [{ id: course.moduleId, lesson_ids: ordered }];
       await callsOf(club)('PUT', `/courses/${course.id}/order`, { modules });
-      const [shown] = (await classroom.course(course.publicId)).body.data.modules;
-      expect(shown.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
+      const [module] = (await classroom.course(course.publicId)).body.data.modules;
+      expect(module.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
     });
 
-    it('200: shows nothing of what other students have completed', async () => {
+    it('hides the completions of other students', async () => {
       for (let others = 0; others < 2; others++) {
         const other = classroomOf(course, await buildLearner(course));
         for (const publicId of publicIds()) await other.complete(publicId);
@@ -149,7 +149,7 @@ describe('classroom', () => {
       ]);
     });
 
-    it('200: shows a course without published lessons as empty and not completed', async () => {
+    it('shows a course without published lessons as empty and not completed', async () => {
       const empty = await buildOpenCourse(club.id, { lessons: 0 });
       await buildLesson(empty, { published: false });
       await buildLearner(empty, learner);
@@ -158,7 +158,7 @@ describe('classroom', () => {
       expect(data).to.not.have.any.keys('completed_at');
     });
 
-    it('200: finds course and lesson by public ids of 1 and of 32 characters', async () => {
+    it('finds course and lesson by public ids of 1 and 32 characters', async () => {
       const write = callsOf(club);
       await eachCase(['k', 'K'.repeat(32)], async (publicId) => {
         await write('PATCH', `/courses/${course.id}`, { public_id: publicId });
@@ -175,7 +175,7 @@ describe('classroom', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/lessons/{publicId}', () => {
-    it('200: shows the content, and completed_at while the lesson is completed', async () => {
+    it('shows the content, and completed_at while the lesson is completed', async () => {
       const [first = ''] = publicIds();
       const lesson = {
         id: course.lessons[0]?.id,

@@ -17,7 +17,7 @@ describe('club plan', () => {
   const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
 
   describe('GET /v1/clubs/{clubId}/plan', () => {
-    it('200: a new club has the professional plan with all its features and nothing used', async () => {
+    it('gives a new club the professional plan with all its features and no usage', async () => {
       const { status, body } = await read();
       expect(status).to.equal(200);
       expect(body.data).to.deep.equal({
@@ -32,7 +32,7 @@ describe('club plan', () => {
       });
     });
 
-    it('200: shows the plan from billing, and counts students without removed ones', async () => {
+    it('shows the plan from billing, and counts students without removed students', async () => {
       const end = new Date('2026-12-24T18:00:00Z');
       await buildPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
       await buildStudents(club.id, 7);
@@ -43,7 +43,7 @@ describe('club plan', () => {
       expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
     });
 
-    it('200: every member of the club may read it', async () => {
+    it('is readable for every member of the club', async () => {
       for (const role of roles) {
         const { token } = await buildMember(club.id, role);
         expect((await read(token)).status, role).to.equal(200);
@@ -52,7 +52,7 @@ describe('club plan', () => {
   });
 
   describe('a plan without a feature', () => {
-    it('402 feature_not_in_plan: names the feature and writes nothing', async () => {
+    it('returns 402 feature_not_in_plan with the feature’s name, and writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       const body = { name: 'Open day', delivery_ids: [newId()] };
@@ -62,13 +62,13 @@ describe('club plan', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('the contract declares 402 for every operation that needs a feature', () => {
+    it('covers every operation for which the contract declares 402', () => {
       for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
         expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
     });
   });
 
-  describe('a club whose plan has no room for another student', () => {
+  describe('a club at its plan’s limit of students', () => {
     beforeEach(async () => {
       await buildPlan(club.id, 'starter');
       await buildStudents(club.id, plans.starter.allowances.students.included - 1);
@@ -76,7 +76,7 @@ describe('club plan', () => {
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('402 limit_reached at sign-up: an equal answer for a known e-mail, in a message without plan terms', async () => {
+    it('returns equal 402 limit_reached answers at sign-up for known e-mails, without plan terms', async () => {
       const known = await buildStudent(club.id);
       const before = await rowCounts();
       const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];
@@ -86,7 +86,7 @@ describe('club plan', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('402 limit_reached for an administrator: names the resource', async () => {
+    it('returns 402 limit_reached with the resource’s name to an administrator', async () => {
       await buildStudent(club.id);
       const body = { name: 'Ada', email: `${newId()}@example.com` };
       const answer = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });

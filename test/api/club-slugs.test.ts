@@ -1,4 +1,4 @@
-/** The slugs of clubs: the public data of a slug, changing a slug, and how long a former slug answers (ACC-8, ACC-9). */
+/** Tests slugs of clubs: public data, changes, and how long a former slug works (ACC-8, ACC-9). */
 import { expect } from 'chai';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
 import { updateClub } from '../../domain/clubs/settings.ts';
@@ -22,7 +22,7 @@ const slugOf = async ({ id }: { id: Id }) => {
   const [row] = await (await testDatabase()).query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [id]);
   return row?.slug ?? '';
 };
-/** @returns each slug of the club, and whether it is a former one */
+/** @returns Returns each slug of the club, and whether it is a former slug. */
 const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => {
   const rows = await (
     await testDatabase()
@@ -33,7 +33,7 @@ const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => 
   return Object.fromEntries(rows.map(({ slug, former }) => [slug, former]));
 };
 const change = (club: TestClub, slug: string, more: object = {}) => callsOf(club)('PATCH', '', { slug, ...more });
-/** A new session at each time, because sessions do not last for 90 days. */
+/** Creates a new session for each time, because sessions do not last 90 days. */
 const changeAt = async ({ id }: TestClub, slug: string, at: number): Promise<string> => {
   const deps = await testDeps();
   return updateClub(deps, id, { slug }, new Date(at)).then(
@@ -51,7 +51,7 @@ describe('club slugs', () => {
   });
 
   describe('GET /v1/clubs/by-slug/{slug}', () => {
-    it('200: shows the whole record to anyone, and may be kept for a minute', async () => {
+    it('shows the whole record to any caller, and allows caching for a minute', async () => {
       const { status, body, headers } = await find(slug);
       expect(status).to.equal(200);
       expect(body).to.deep.equal({
@@ -67,7 +67,7 @@ describe('club slugs', () => {
       expect(headers.get('cache-control')).to.equal('public, max-age=60');
     });
 
-    it('200: shows the language in which the service writes, not that of the index', async () => {
+    it('shows the service’s language, not the language of the index', async () => {
       const languages = { pt: 'pt-BR', fr: 'en', de: 'de', ar: 'ar' };
       await eachCase(Object.entries(languages), async ([language, spoken]) => {
         await callsOf(club)('PATCH', '', { language });
@@ -75,29 +75,29 @@ describe('club slugs', () => {
       });
     });
 
-    it('200: reads the slug in any case, and with dots around it', async () => {
+    it('reads the slug in any letter case, and with dots around it', async () => {
       await eachCase([slug.toUpperCase(), `.${slug}`, `${slug}.`], async (typed) =>
         expect((await find(typed)).body.data).to.include({ id: club.id, slug }),
       );
     });
 
-    it('200: finds a club whose slug is the name of a resource', async () => {
-      const taken = await change(club, 'students');
-      expect(taken.status).to.equal(200);
+    it('finds a club whose slug is the name of a resource', async () => {
+      const answer = await change(club, 'students');
+      expect(answer.status).to.equal(200);
       expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });
       const other = await call('POST', '/v1/clubs/by-slug/students', { token: club.owner.token, body: {} });
       expectError(other, 'method_not_allowed');
       expect(other.headers.get('allow')).to.equal('GET');
     });
 
-    it('200: shows the current slug by a former one, until 90 days have passed', async () => {
+    it('shows the current slug for a former slug, for 90 days', async () => {
       const [former, current] = [slug, newSlug()];
       const before = clock.now().getTime();
       await change(club, current);
       const after = clock.now().getTime();
-      const shown = (await find(former)).body.data;
-      expect(shown).to.deep.equal((await find(current)).body.data);
-      expect(shown).to.include({ id: club.id, slug: current });
+      const record = (await find(former)).body.data;
+      expect(record).to.deep.equal((await find(current)).body.data);
+      expect(record).to.include({ id: club.id, slug: current });
       clock.advance(before + termMs - 1_000 - clock.now().getTime());
       expect((await find(former)).status).to.equal(200);
       clock.advance(after + termMs - clock.now().getTime());
@@ -105,7 +105,7 @@ describe('club slugs', () => {
       expect((await find(current)).status).to.equal(200);
     });
 
-    it('404: an equal answer for an invalid, unknown, reserved and expired slug', async () => {
+    it('returns equal 404 answers for an invalid, unknown, reserved and expired slug', async () => {
       await change(club, newSlug());
       const expired = slug;
       clock.advance(termMs + 1_000);
@@ -129,7 +129,7 @@ describe('club slugs', () => {
       await eachCase(typed, async (one) => expect(visible(await find(one)), one).to.equal(visible(unknown)));
     });
 
-    it('is no club id: `by-slug` alone names no club', async () => {
+    it('treats `by-slug` as no club id in other paths', async () => {
       expectError(await call('GET', '/v1/clubs/by-slug'), 'unauthenticated');
       expectError(await call('GET', '/v1/clubs/by-slug', { token: club.owner.token }), 'forbidden');
       expectError(
@@ -141,7 +141,7 @@ describe('club slugs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId} with a slug', () => {
-    it('200: changes what everyone reads from then on', async () => {
+    it('changes the slug that every caller reads', async () => {
       const student = await buildStudent(club.id);
       const delivery = await buildAccessDelivery(club.id);
       const link = await callsOf(club)('POST', '/registration-links', { name: 'Spring', delivery_ids: [delivery.id] });
@@ -159,28 +159,28 @@ describe('club slugs', () => {
       expect(new URL(address.body.data.url).hostname).to.equal(`${current}.classroom.localhost`);
     });
 
-    it('200: the current slug again changes nothing', async () => {
+    it('changes nothing for the current slug', async () => {
       expect((await change(club, slug)).body.data.slug).to.equal(slug);
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
 
-    it('200: a club takes a former slug back at any time, also with three of them', async () => {
-      const taken = [slug, newSlug(), newSlug(), newSlug()];
-      for (const next of taken.slice(1)) expect((await change(club, next)).status).to.equal(200);
-      await eachCase(taken, async (back) => {
-        expect((await change(club, back)).body.data.slug).to.equal(back);
-        expect(await slugsOf(club)).to.deep.equal(Object.fromEntries(taken.map((each) => [each, each !== back])));
+    it('returns a former slug to its club at any time, even if the club has three former slugs', async () => {
+      const slugs = [slug, newSlug(), newSlug(), newSlug()];
+      for (const next of slugs.slice(1)) expect((await change(club, next)).status).to.equal(200);
+      await eachCase(slugs, async (current) => {
+        expect((await change(club, current)).body.data.slug).to.equal(current);
+        expect(await slugsOf(club)).to.deep.equal(Object.fromEntries(slugs.map((each) => [each, each !== current])));
       });
     });
 
-    it('200: takes 3 and 40 letters, digits and single hyphens', async () => {
+    it('accepts 3 to 40 letters, digits and single hyphens', async () => {
       const tag = newId().slice(-12);
       await eachCase(['k2x', `a-b-${tag}`.padEnd(40, 'x')], async (good) =>
         expect((await change(club, good)).body.data.slug).to.equal(good),
       );
     });
 
-    it('422: any other form; changes nothing', async () => {
+    it('returns 422 for any other form, and changes nothing', async () => {
       const bad = [
         'ab',
         'x'.repeat(41),
@@ -200,23 +200,23 @@ describe('club slugs', () => {
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
 
-    it('403 role_not_permitted: an editor', async () => {
+    it('returns 403 role_not_permitted to an editor', async () => {
       const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
       expectError(await editor('PATCH', '', { slug: newSlug() }), 'role_not_permitted');
     });
 
-    it('409 slug_taken: reserved, of another club, or left by one; refuses the whole change', async () => {
+    it('returns 409 slug_taken for a reserved, foreign or recently released slug, and changes nothing', async () => {
       const other = await buildClub();
-      const left = await slugOf(other);
+      const former = await slugOf(other);
       await change(other, newSlug());
-      await eachCase(['admin', 'www', 'wpad', await slugOf(other), left], async (taken) =>
-        expectError(await change(club, taken, { name: 'Harbour' }), 'slug_taken'),
+      await eachCase(['admin', 'www', 'wpad', await slugOf(other), former], async (unavailable) =>
+        expectError(await change(club, unavailable, { name: 'Harbour' }), 'slug_taken'),
       );
       expect((await find(slug)).body.data).to.include({ name: `Club ${club.owner.id}`, slug });
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
 
-    it('another club may take a former slug when 90 days have passed, and not before', async () => {
+    it('gives a former slug to another club after 90 days, and not earlier', async () => {
       const [other, leftAt] = [await buildClub(), Date.now()];
       expect(await changeAt(club, newSlug(), leftAt)).to.match(/^club-/);
       expect(await changeAt(other, slug, leftAt + termMs - 1)).to.equal('slug_taken');
@@ -226,52 +226,52 @@ describe('club slugs', () => {
       expect(await changeAt(club, slug, leftAt + termMs)).to.equal('slug_taken');
     });
 
-    it('409 slug_limit_reached: a fourth former slug, until the first one has ended', async () => {
+    it('returns 409 slug_limit_reached for a fourth former slug, until the first has expired', async () => {
       const startedAt = Date.now();
       const day = (count: number) => startedAt + count * 86_400_000;
       for (const count of [0, 1, 2]) expect(await changeAt(club, newSlug(), day(count))).to.match(/^club-/);
       expectError(await change(club, newSlug()), 'slug_limit_reached');
       expect(await changeAt(club, newSlug(), startedAt + termMs - 1)).to.equal('slug_limit_reached');
       expect(await changeAt(club, newSlug(), startedAt + termMs)).to.match(/^club-/);
-      expect(await slugsOf(club), 'the expired one is gone').to.not.have.property(slug);
+      expect(await slugsOf(club), 'the expired slug is deleted').to.not.have.property(slug);
       expect(Object.keys(await slugsOf(club))).to.have.length(4);
     });
   });
 
-  describe('at the same time', () => {
+  describe('simultaneous changes of slugs', () => {
     const codes = (answers: readonly { body: { error?: { code: string } } }[]) =>
       answers.map(({ body }) => body.error?.code ?? 'changed').toSorted();
     const five = () => Promise.all([1, 2, 3, 4, 5].map(() => buildClub()));
     const oneWins = ['changed', 'slug_taken', 'slug_taken', 'slug_taken', 'slug_taken'];
 
-    it('one of five clubs gets a new slug, the others get 409', async () => {
-      const wanted = newSlug();
-      const answers = await Promise.all((await five()).map((one) => change(one, wanted)));
+    it('gives a new slug to one of five clubs, and 409 to the others', async () => {
+      const newOne = newSlug();
+      const answers = await Promise.all((await five()).map((one) => change(one, newOne)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
-    it('one of five clubs gets an expired slug, the others get 409', async () => {
+    it('gives an expired slug to one of five clubs, and 409 to the others', async () => {
       await changeAt(club, newSlug(), Date.now() - termMs);
       const answers = await Promise.all((await five()).map((one) => change(one, slug)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
-    it('two clubs cannot exchange their slugs', async () => {
+    it('refuses an exchange of slugs between two clubs', async () => {
       const other = await buildClub();
       const answers = await Promise.all([change(club, await slugOf(other)), change(other, slug)]);
       expect(codes(answers)).to.deep.equal(['slug_taken', 'slug_taken']);
     });
 
-    it('one club that asks for five slugs keeps to three former ones', async () => {
+    it('keeps at most three former slugs of a club that sends five changes', async () => {
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => change(club, newSlug())));
       expect(codes(answers)).to.deep.equal([...Array(3).fill('changed'), ...Array(2).fill('slug_limit_reached')]);
       expect(Object.values(await slugsOf(club)).filter((former) => former)).to.have.length(3);
     });
 
-    it('a change waits for others that name the club, and does not hold them up', async () => {
+    it('waits for other transactions that reference the club, without blocking them', async () => {
       let changed: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // as the insertion of a student
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // references the club as an inserted student does
         async (tx) => {
           changed = change(club, newSlug());
           await untilWaitingForLocks(1);
@@ -282,7 +282,7 @@ describe('club slugs', () => {
       expect((await changed)?.status).to.equal(200);
     });
 
-    it('a new club waits for a club that leaves its slug, and gets another one', async () => {
+    it('gives a new club another slug if a club is releasing the wanted slug', async () => {
       const { id } = await buildAdministrator();
       const { db } = await testDeps();
       let opened: Promise<{ slug: string }> | undefined;
@@ -296,28 +296,28 @@ describe('club slugs', () => {
       expect((await opened)?.slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
     });
 
-    it('a club that wants the slug of a new club waits for it, and gets 409', async () => {
+    it('returns 409 to a club that changes to the slug of a club that is being created', async () => {
       const [{ id }, name] = [await buildAdministrator(), newSlug()];
-      let wanted: ReturnType<typeof change> | undefined;
+      let changing: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
         (tx) => createOrganization(tx, id, { name, plan: 'trial' }, new Date()),
         async () => {
-          wanted = change(club, name);
+          changing = change(club, name);
           await untilWaitingForLocks(1);
         },
       );
-      if (wanted) expectError(await wanted, 'slug_taken');
+      if (changing) expectError(await changing, 'slug_taken');
       expect(await slugOf(club)).to.equal(slug);
     });
   });
 
-  describe('a new club', () => {
+  describe('the slug of a new club', () => {
     const open = async (name: string, at: number) => {
       const [{ id }, { db }] = await Promise.all([buildAdministrator(), testDeps()]);
       return db.transaction((tx) => createOrganization(tx, id, { name, plan: 'trial' }, new Date(at)));
     };
 
-    it('gets no slug that another club left less than 90 days ago', async () => {
+    it('is never a slug that another club released less than 90 days ago', async () => {
       const leftAt = Date.now();
       await changeAt(club, newSlug(), leftAt);
       expect((await open(slug, leftAt + termMs - 1)).slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
@@ -326,7 +326,7 @@ describe('club slugs', () => {
       expect(await slugsOf({ id: opened.organization_id })).to.deep.equal({ [slug]: false });
     });
 
-    it('of a process of the former release has its row of slugs, and no slug of these 90 days', async () => {
+    it('is recorded by a process of the previous release too, and is no recently released slug', async () => {
       const source = await testDatabase();
       const insert = (name: string) =>
         source.query<object[]>(
@@ -344,15 +344,15 @@ describe('club slugs', () => {
     });
   });
 
-  it('of a club that is deleted answer no more, and are free', async () => {
+  it('deletes the slugs of a deleted club, and makes them available', async () => {
     await change(club, newSlug());
     const current = await slugOf(club);
     await (await testDatabase()).query(`DELETE FROM clubs WHERE id = $1`, [club.id]);
-    await eachCase([slug, current], async (gone) => expectError(await find(gone), 'not_found'));
+    await eachCase([slug, current], async (deleted) => expectError(await find(deleted), 'not_found'));
     expect((await change(await buildClub(), slug)).status).to.equal(200);
   });
 
-  it('an owner changes the slug again after 90 days, with a session of that time', async () => {
+  it('lets an owner change the slug again after 90 days, with a session of that time', async () => {
     await change(club, newSlug());
     clock.advance(termMs);
     const source = await testDatabase();

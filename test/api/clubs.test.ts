@@ -20,7 +20,7 @@ describe('clubs', () => {
   const change = (body: object) => write('PATCH', '', body);
 
   describe('GET /v1/clubs/{clubId}', () => {
-    it('200: shows the whole record of a new club, to every member', async () => {
+    it('shows the whole record of a new club to every member', async () => {
       const { data } = (await write('GET', '')).body;
       expect(data).to.deep.equal({
         id: club.id,
@@ -36,7 +36,7 @@ describe('clubs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}', () => {
-    it('200: changes each given field alone and keeps the others, the slug too', async () => {
+    it('changes only the given fields, and keeps the slug too', async () => {
       let data = await read();
       await eachCase(
         [
@@ -45,10 +45,10 @@ describe('clubs', () => {
           { time_zone: 'Asia/Kolkata' },
           { language: 'pt' },
         ],
-        async (given) => {
-          const { status, body } = await change(given);
+        async (fields) => {
+          const { status, body } = await change(fields);
           expect(status).to.equal(200);
-          expect(body.data).to.deep.equal({ ...data, ...given });
+          expect(body.data).to.deep.equal({ ...data, ...fields });
           expect(await read()).to.deep.equal(body.data);
           ({ data } = body);
         },
@@ -56,14 +56,14 @@ describe('clubs', () => {
       expect((await change({ name: '  Old   Pier ' })).body.data.name).to.equal('Old Pier');
     });
 
-    it('200: changes no other club', async () => {
+    it('changes no other club', async () => {
       const other = callsOf(await buildClub());
       const { data } = (await other('GET', '')).body;
       await change({ name: 'Harbour Club', time_zone: 'Europe/Lisbon', language: 'pt' });
       expect((await other('GET', '')).body.data).to.deep.equal(data);
     });
 
-    it('200: another language has every source indexed again; the same one and a new name do not', async () => {
+    it('indexes every source again after a change of the language, but not of the name', async () => {
       const agent = await buildAgent(club.id);
       const files = [await buildMedia(club.id), await buildMedia(club.id)];
       const media = files.map(({ id }) => id);
@@ -77,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('200: wakes all of more sources than one statement can wake', async () => {
+    it('wakes more sources than one statement can wake', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;
@@ -98,12 +98,12 @@ describe('clubs', () => {
       );
     });
 
-    it('403 role_not_permitted: an editor', async () => {
+    it('returns 403 role_not_permitted to an editor', async () => {
       const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
       expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
     });
 
-    it('422: an unknown time zone or language, a bad name, no field; refuses the whole change', async () => {
+    it('returns 422 for a bad time zone, language or name and an empty change, and changes nothing', async () => {
       const [before, counts] = [await read(), await rowCounts()];
       await eachCase(
         [

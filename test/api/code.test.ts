@@ -18,8 +18,8 @@ import { mailsTo, rowCounts, testDatabase, testDeps } from '../toolkit/stack/dat
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
 
-const request = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
-/** A request for a code, and the code that it caused. */
+const requestCode = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
+/** Requests a code. Returns the id of the request and the mailed code. */
 interface Asked {
   email: string;
   codeId: Id;
@@ -30,24 +30,24 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     body: { club_id: clubId, email, code_id: codeId, code },
     ...(ip !== undefined && { ip }),
   });
-/** The request with another code. */
-const wrong = (asked: Asked): Asked => ({
-  ...asked,
-  code: String((Number(asked.code) + 1) % 1_000_000).padStart(6, '0'),
+/** The id of this request, with the code of another request. */
+const wrong = (request: Asked): Asked => ({
+  ...request,
+  code: String((Number(request.code) + 1) % 1_000_000).padStart(6, '0'),
 });
 const askFor = async (clubId: Id, email: string): Promise<Asked> => {
-  const codeId: Id = (await request(clubId, email)).body.data.code_id;
+  const codeId: Id = (await requestCode(clubId, email)).body.data.code_id;
   return { email, codeId, code: tokenText((await testDeps()).vault, 'student_code', codeId) };
 };
 
 describe('POST /v1/auth/code', () => {
-  it('202: an equal answer for a confirmed, an unconfirmed and an unknown e-mail and an unknown club', async () => {
+  it('returns equal 202 answers for confirmed, unconfirmed and unknown e-mails and for unknown clubs', async () => {
     const club = await buildClub();
     const answers = [
-      await request(club.id, (await buildStudent(club.id)).email),
-      await request(club.id, (await buildStudent(club.id, { verified: false })).email),
-      await request(club.id, someone()),
-      await request(newId(), someone()),
+      await requestCode(club.id, (await buildStudent(club.id)).email),
+      await requestCode(club.id, (await buildStudent(club.id, { verified: false })).email),
+      await requestCode(club.id, someone()),
+      await requestCode(newId(), someone()),
     ];
     expect(answers.map(({ status }) => status)).to.deep.equal([202, 202, 202, 202]);
     const ids: Id[] = answers.map(({ body }) => body.data.code_id);
@@ -56,10 +56,10 @@ describe('POST /v1/auth/code', () => {
     expect(new Set(ids).size).to.equal(4);
   });
 
-  it('mails six digits, and stores neither them nor their hash', async () => {
+  it('mails six digits, and stores neither the digits nor their hash', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    await request(club.id, student.email.toUpperCase());
+    await requestCode(club.id, student.email.toUpperCase());
     expect(await mailsTo(student.id)).to.deep.equal(['student_code']);
     const code = await mailedToken('student_code', student.id);
     expect(code).to.match(/^\d{6}$/);
@@ -68,46 +68,46 @@ describe('POST /v1/auth/code', () => {
       `SELECT token_hash, tries_left FROM one_time_tokens WHERE student_id = $1`,
       [student.id],
     );
-    // Not even as a hash: a million codes are soon tried.
+    // A hash is no protection, because a million codes are tried quickly.
     expect(row).to.deep.equal({ token_hash: null, tries_left: 5 });
   });
 
-  it('mails at most 5 codes an hour to one person; the fifth stays valid', async () => {
+  it('mails at most 5 codes an hour to one person, and keeps the fifth code valid', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    const asked = [];
-    for (let times = 0; times < 6; times++) asked.push(await askFor(club.id, student.email));
+    const requests = [];
+    for (let times = 0; times < 6; times++) requests.push(await askFor(club.id, student.email));
     expect(await mailsTo(student.id)).to.have.length(5);
-    const [fifth, sixth] = asked.slice(-2);
+    const [fifth, sixth] = requests.slice(-2);
     expectError(await exchange(club.id, sixth as Asked), 'token_gone');
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
 
-  it('mails the code of a club however often other clubs, and clubs that do not exist, were asked', async () => {
+  it('mails the code of a club after many requests for the person in other and unknown clubs', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     await buildStudent(other.id, { email: student.email });
     for (const clubId of [newId(), (await buildClub()).id, other.id])
-      for (let times = 0; times < 6; times++) await request(clubId, student.email);
-    const asked = await askFor(club.id, student.email);
+      for (let times = 0; times < 6; times++) await requestCode(clubId, student.email);
+    const codeRequest = await askFor(club.id, student.email);
     expect(await mailsTo(student.id)).to.deep.equal(['student_code']);
-    expect((await exchange(club.id, asked)).status).to.equal(200);
+    expect((await exchange(club.id, codeRequest)).status).to.equal(200);
   });
 
   it('writes nothing for a club that does not exist', async () => {
     const before = await rowCounts();
     const clubId = newId();
-    const asked = await askFor(clubId, someone());
-    expectError(await exchange(clubId, asked), 'token_gone');
+    const request = await askFor(clubId, someone());
+    expectError(await exchange(clubId, request), 'token_gone');
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('answers ids whose time is the request’s, whether or not a code is mailed', async () => {
+  it('returns an id that contains the time of the request, whether or not a code is mailed', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     for (const address of [email, someone()]) {
       const before = clock.now().getTime();
-      const { body } = await request(club.id, address);
+      const { body } = await requestCode(club.id, address);
       const at = Number.parseInt(body.data.code_id.replaceAll('-', '').slice(0, 12), 16);
       expect(at).to.be.within(before, clock.now().getTime());
       expect(body.data.code_id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -124,7 +124,7 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Uses up the day's wrong codes of an address, by codes that another person asked for. */
+  /** Uses up the wrong codes of an address for a day, with requests of another person. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
@@ -138,7 +138,7 @@ describe('POST /v1/auth/code/exchange', () => {
     const addressKey = codeFailureKey(clubId, addressKeyOf(vault, email));
     return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
   };
-  /** Uses up a person's mails of an hour. @returns a request that is withheld, with the code that was mailed last */
+  /** Uses up a person's mails of an hour. @returns the last mailed code with a request whose mail was withheld */
   const askUntilWithheld = async ({ id, email }: { id: Id; email: string }): Promise<Asked> => {
     let { codeId } = await askFor(clubId, email);
     for (let times = 0; times < 5; times++) ({ codeId } = await askFor(clubId, email));
@@ -147,22 +147,22 @@ describe('POST /v1/auth/code/exchange', () => {
 
   describe('200', () => {
     it('opens a session and uses up the code', async () => {
-      const asked = await asking();
-      const { status, body } = await exchange(clubId, { ...asked, email: asked.email.toUpperCase() });
+      const request = await asking();
+      const { status, body } = await exchange(clubId, { ...request, email: request.email.toUpperCase() });
       expect(status).to.equal(200);
-      expect(body.data.student).to.include({ id: asked.id, email: asked.email, verified: true });
+      expect(body.data.student).to.include({ id: request.id, email: request.email, verified: true });
       expect((await call('GET', '/v1/auth/session', { token: body.data.token })).status).to.equal(200);
-      expectError(await exchange(clubId, asked), 'token_gone');
+      expectError(await exchange(clubId, request), 'token_gone');
     });
 
-    it('one of two simultaneous exchanges of one code opens a session', async () => {
-      const asked = await asking();
+    it('opens one session for two simultaneous exchanges of one code', async () => {
+      const request = await asking();
       let answers: Promise<Answer>[] = [];
       await withOpenTransaction(
-        (tx) => tx.run(sql`SELECT FROM students WHERE id = ${asked.id} FOR UPDATE`),
+        (tx) => tx.run(sql`SELECT FROM students WHERE id = ${request.id} FOR UPDATE`),
         async () => {
-          answers = [exchange(clubId, asked), exchange(clubId, asked)];
-          await untilWaitingForLocks(2); // both have said the right code
+          answers = [exchange(clubId, request), exchange(clubId, request)];
+          await untilWaitingForLocks(2); // both requests sent the correct code
         },
       );
       const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -170,37 +170,37 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('accepts the code within 10 minutes', async () => {
-      const asked = await asking();
+      const request = await asking();
       clock.advance(10 * minute - 1_000);
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code after four wrong attempts', async () => {
-      const asked = await asking();
-      await eachCase([1, 2, 3, 4], async () => expectError(await exchange(clubId, wrong(asked)), 'token_gone'));
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+    it('accepts the code after four wrong codes', async () => {
+      const request = await asking();
+      await eachCase([1, 2, 3, 4], async () => expectError(await exchange(clubId, wrong(request)), 'token_gone'));
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code after newer requests of others, whose wrong codes are not its own (DEC-61)', async () => {
-      const asked = await asking();
-      const stranger = wrong(await askFor(clubId, asked.email));
+    it('accepts a code after newer requests of others, whose wrong codes do not count for it (DEC-61)', async () => {
+      const request = await asking();
+      const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
-      const guessed = { ...wrong(asked), codeId: newId() };
+      const guessed = { ...wrong(request), codeId: newId() };
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, guessed);
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code of another request of the account, also of one whose tries are used up', async () => {
-      const asked = await asking();
-      const stranger = await askFor(clubId, asked.email);
+    it('accepts the code of another request of the account, even if that request has no tries left', async () => {
+      const request = await asking();
+      const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
       expectError(await exchange(clubId, stranger), 'token_gone');
-      expect((await exchange(clubId, { ...asked, code: stranger.code })).status).to.equal(200);
-      expectError(await exchange(clubId, { ...asked, code: stranger.code }), 'token_gone'); // it is spent
-      expect((await exchange(clubId, asked)).status).to.equal(200); // its own is not
+      expect((await exchange(clubId, { ...request, code: stranger.code })).status).to.equal(200);
+      expectError(await exchange(clubId, { ...request, code: stranger.code }), 'token_gone'); // the code of the second request is used
+      expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is not used
     });
 
-    it('accepts the last mailed code with a request whose mail was withheld, once', async () => {
+    it('accepts the last mailed code once with a request whose mail was withheld', async () => {
       const student = await buildStudent(clubId);
       const withheld = await askUntilWithheld(student);
       expect((await exchange(clubId, withheld)).status).to.equal(200);
@@ -209,7 +209,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(student.email)).to.equal(1);
     });
 
-    it('accepts it after all wrong codes of strangers, of their networks and of other clubs', async () => {
+    it('accepts the last code after all wrong codes of strangers, their networks and other clubs', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -223,12 +223,12 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, withheld, '198.51.100.4')).status).to.equal(200);
     });
 
-    it('accepts a code at its first try after 20 wrong ones of the address in a day, not at its second', async () => {
+    it('accepts a correct code in the first try after 20 wrong codes in a day, but not in the second', async () => {
       beginAtNoon();
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       expect(await failuresOf(email)).to.equal(wrongCodesADay);
-      clock.advance(10 * minute); // the mails of an hour are used up
+      clock.advance(10 * minute); // uses up the mails of an hour
       const first = await askFor(clubId, email);
       expect((await exchange(clubId, first)).status).to.equal(200);
       expect(await failuresOf(email)).to.equal(wrongCodesADay);
@@ -242,13 +242,13 @@ describe('POST /v1/auth/code/exchange', () => {
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       clock.advance(24 * 60 * minute);
-      const asked = await askFor(clubId, email);
-      for (let tries = 1; tries < codeTries; tries++) await exchange(clubId, wrong(asked));
-      expect((await exchange(clubId, asked)).status).to.equal(200);
+      const request = await askFor(clubId, email);
+      for (let tries = 1; tries < codeTries; tries++) await exchange(clubId, wrong(request));
+      expect((await exchange(clubId, request)).status).to.equal(200);
       expect(await failuresOf(email)).to.equal(codeTries - 1);
     });
 
-    it('confirms the e-mail, and removes the password of a sign-up that was never confirmed', async () => {
+    it('confirms the e-mail, and removes the password of an unconfirmed sign-up', async () => {
       const students = studentAccounts(clubId);
       const email = someone();
       await students.signUp(email, 'the phrase of a stranger');
@@ -258,25 +258,25 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('keeps the password of a confirmed student', async () => {
-      const asked = await asking();
-      expect((await exchange(clubId, asked)).body.data.student.has_password).to.equal(true);
-      expect((await studentAccounts(clubId).signIn(asked.email, password)).status).to.equal(200);
+      const request = await asking();
+      expect((await exchange(clubId, request)).body.data.student.has_password).to.equal(true);
+      expect((await studentAccounts(clubId).signIn(request.email, password)).status).to.equal(200);
     });
   });
 
   describe('410', () => {
-    it('a wrong, used, expired or foreign code, an unknown e-mail and an unknown club get the same bytes', async () => {
+    it('returns byte-equal answers for a wrong, used, expired or foreign code and an unknown e-mail or club', async () => {
       const used = await asking();
       await exchange(clubId, used);
-      const asked = await asking();
+      const request = await asking();
       const answers = [
         await exchange(clubId, used),
-        await exchange(clubId, wrong(asked)),
-        await exchange(clubId, { ...asked, email: someone() }),
-        await exchange(newId(), asked),
-        await exchange(clubId, { ...asked, email: (await buildStudent(clubId)).email }),
-        await exchange(clubId, { ...asked, codeId: (await asking()).codeId }),
-        await exchange(clubId, { ...asked, codeId: newId() }),
+        await exchange(clubId, wrong(request)),
+        await exchange(clubId, { ...request, email: someone() }),
+        await exchange(newId(), request),
+        await exchange(clubId, { ...request, email: (await buildStudent(clubId)).email }),
+        await exchange(clubId, { ...request, codeId: (await asking()).codeId }),
+        await exchange(clubId, { ...request, codeId: newId() }),
       ];
       const expiring = await asking();
       clock.advance(10 * minute + 1_000);
@@ -285,29 +285,29 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('the right code after five wrong attempts', async () => {
-      const asked = await asking();
-      for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(asked));
-      expectError(await exchange(clubId, asked), 'token_gone');
+    it('refuses the correct code after five wrong codes', async () => {
+      const request = await asking();
+      for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(request));
+      expectError(await exchange(clubId, request), 'token_gone');
     });
 
-    it('counts twenty simultaneous attempts until none is left', async () => {
-      const asked = await asking();
-      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(asked))));
+    it('counts each of twenty simultaneous tries until none is left', async () => {
+      const request = await asking();
+      await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(request))));
       const { db } = await testDeps();
-      expect(await db.source.manager.findOneBy(OneTimeToken, { id: asked.codeId })).to.include({ triesLeft: 0 });
-      expect(await failuresOf(asked.email)).to.equal(20);
+      expect(await db.source.manager.findOneBy(OneTimeToken, { id: request.codeId })).to.include({ triesLeft: 0 });
+      expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('refuses withheld requests after 25 wrong codes of their network in a day, and after 100 in all', async () => {
+    it('refuses withheld requests after 25 wrong codes of a network or 100 of all networks in a day', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // each call comes from another address of its network, because calls of one are limited
+      let addresses = 0; // each call comes from another address of the network, because calls of one address are limited
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
-      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th of its network
+      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th wrong code of the network
       expect(await failuresOf(email)).to.equal(withheldTriesADay.network + 1);
       for (const network of [2, 3, 4]) for (let tries = 0; tries < 24; tries++) await guess(network);
       expect(await failuresOf(email)).to.equal(98);
@@ -317,23 +317,23 @@ describe('POST /v1/auth/code/exchange', () => {
       const again = { ...(await askFor(clubId, email)), code: later.code };
       for (const network of [5, 6]) await guess(network);
       expectError(await exchange(clubId, again, '10.7.10.10'), 'token_gone'); // the 101st
-      expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a mailed request has a try
+      expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a request with a mail has a try
     });
 
-    it('a withheld request of another account, another club, and a forged one', async () => {
+    it('refuses withheld requests of another account or another club, and a forged request', async () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
       const ofOther = await askUntilWithheld(await buildStudent(clubId));
       expectError(await exchange(clubId, { ...withheld, codeId: ofOther.codeId }), 'token_gone');
-      const elsewhere = (await request((await buildClub()).id, email)).body.data.code_id;
+      const elsewhere = (await requestCode((await buildClub()).id, email)).body.data.code_id;
       expectError(await exchange(clubId, { ...withheld, codeId: elsewhere }), 'token_gone');
       const flipped = withheld.codeId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
       expectError(await exchange(clubId, { ...withheld, codeId: flipped }), 'token_gone');
       expect((await exchange(clubId, withheld)).status).to.equal(200);
     });
 
-    it('knows a club and a request whatever case their ids are written in', async () => {
+    it('finds the club and the request by ids in any letter case', async () => {
       const student = await buildStudent(clubId);
       const withheld = await askUntilWithheld(student);
       await exchange(clubId.toUpperCase(), wrong(withheld));
@@ -342,7 +342,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId.toUpperCase(), withheld)).status).to.equal(200);
     });
 
-    it('forgets the wrong codes of a student who is removed', async () => {
+    it('deletes the wrong codes of a student who is removed', async () => {
       const { db, vault } = await testDeps();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -351,29 +351,29 @@ describe('POST /v1/auth/code/exchange', () => {
       const count = () => db.source.manager.count(CodeFailureCount);
       const before = await count();
       await db.transaction((tx) => deleteCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
-      expect(before - (await count())).to.equal(3); // of the account, of its withheld requests, of the network
+      expect(before - (await count())).to.equal(3); // The counts of the account, of its withheld requests and of the network.
     });
 
-    it('counts wrong codes of an unknown address alike', async () => {
+    it('counts wrong codes of an unknown address as it counts those for a known address', async () => {
       const email = someone();
-      const asked = wrong(await askFor(clubId, email));
-      for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, asked), 'token_gone');
+      const request = wrong(await askFor(clubId, email));
+      for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, request), 'token_gone');
       expect(await failuresOf(email)).to.equal(3);
     });
 
-    it('the code of another student with the same e-mail in another club', async () => {
+    it('refuses the code of a student with an equal e-mail in another club', async () => {
       const elsewhere = await buildClub();
-      const asked = await asking();
-      await buildStudent(elsewhere.id, { email: asked.email });
-      expectError(await exchange(elsewhere.id, asked), 'token_gone');
+      const request = await asking();
+      await buildStudent(elsewhere.id, { email: request.email });
+      expectError(await exchange(elsewhere.id, request), 'token_gone');
     });
   });
 
-  it('422: anything but six digits', async () => {
-    const asked = await asking();
-    const malformed = [asked.code.slice(1), `${asked.code}0`, ' 12345', '12345a', '１２３４５６', ''];
+  it('returns 422 for a code that is not six digits', async () => {
+    const request = await asking();
+    const malformed = [request.code.slice(1), `${request.code}0`, ' 12345', '12345a', '１２３４５６', ''];
     await eachCase(malformed, async (code) =>
-      expectError(await exchange(clubId, { ...asked, code }), 'invalid_request'),
+      expectError(await exchange(clubId, { ...request, code }), 'invalid_request'),
     );
   });
 });

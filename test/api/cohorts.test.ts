@@ -22,7 +22,7 @@ describe('cohorts of a course', () => {
   });
 
   describe('GET and POST /v1/clubs/{clubId}/courses/{courseId}/cohorts', () => {
-    it('201: returns the whole record, and lists it newest first in its course', async () => {
+    it('creates a cohort, returns the whole record, and lists it newest first in its course', async () => {
       await buildCohort(club.id, (await buildCourse(club.id)).id);
       const plain = await send('POST', `/courses/${course.id}/cohorts`, { name: 'Plain' });
       const { status, body } = await send('POST', `/courses/${course.id}/cohorts`, {
@@ -44,7 +44,7 @@ describe('cohorts of a course', () => {
       expect(plain.body.data).to.not.have.any.keys('starts_at', 'ends_at');
     });
 
-    it('404: an unknown course and one of another club', async () => {
+    it('returns 404 for an unknown course and for a course of another club', async () => {
       const foreign = await buildCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) => {
         expectError(await send('GET', `/courses/${id}/cohorts`), 'not_found');
@@ -52,7 +52,7 @@ describe('cohorts of a course', () => {
       });
     });
 
-    it('422: an end not after the beginning, times that do not exist; writes nothing', async () => {
+    it('returns 422 for an end not after the beginning and for nonexistent times, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -77,7 +77,7 @@ describe('cohorts of a course', () => {
     const build = async (): Promise<Id> =>
       (await send('POST', `/courses/${course.id}/cohorts`, { name: 'Spring', ...spring })).body.data.id;
 
-    it('200: changes given fields and keeps the others; an empty text removes a date', async () => {
+    it('changes the given fields, and removes a date by an empty text', async () => {
       const id = await build();
       const change = async (body: object) => (await send('PATCH', `/cohorts/${id}`, body)).body.data;
       expect(await change({ name: 'Early' })).to.include({ name: 'Early', ...spring });
@@ -89,7 +89,7 @@ describe('cohorts of a course', () => {
       expect(await change({ starts_at: '' })).to.not.have.property('starts_at');
     });
 
-    it('422: an end not after the stored beginning, times that do not exist, no field', async () => {
+    it('returns 422 for an end not after the beginning, nonexistent times and an empty change', async () => {
       const id = await build();
       await eachCase(
         [
@@ -105,13 +105,13 @@ describe('cohorts of a course', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/cohorts/{cohortId}', () => {
-    it('204: deletes a cohort without deliveries and enrollments', async () => {
+    it('deletes a cohort without deliveries and enrollments', async () => {
       const { id } = await buildCohort(club.id, course.id);
       expect((await send('DELETE', `/cohorts/${id}`)).status).to.equal(204);
       expect((await send('GET', `/courses/${course.id}/cohorts`)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('409 in_use: while a delivery opens it or an enrollment, even a revoked one, is in it', async () => {
+    it('returns 409 in_use while a delivery opens the cohort or an enrollment is in it, even if revoked', async () => {
       const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
       await buildAccessDelivery(club.id, { courseId: course.id, cohortId: one.id });
       const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
@@ -121,7 +121,7 @@ describe('cohorts of a course', () => {
       expect((await send('DELETE', `/cohorts/${two.id}`)).status).to.equal(204);
     });
 
-    describe('while a person is enrolled in the cohort', () => {
+    describe('while a person is being enrolled in the cohort', () => {
       let cohortId: Id;
       let grant: object;
       beforeEach(async () => {
@@ -134,13 +134,13 @@ describe('cohorts of a course', () => {
       const deletion = () => send('DELETE', `/cohorts/${cohortId}`);
       const cohortLock = () => sql`SELECT 1 FROM cohorts WHERE id = ${cohortId} FOR UPDATE`;
 
-      it('409 in_use: after the enrollment', async () => {
+      it('returns 409 in_use if the enrollment is first', async () => {
         const [enrolled, deleted] = await inThisOrder(cohortLock(), enrollment, deletion);
         expect(enrolled.status).to.equal(201);
         expectError(deleted, 'in_use');
       });
 
-      it('204: before the enrollment, which is refused with 404', async () => {
+      it('deletes the cohort if the deletion is first, and then refuses the enrollment with 404', async () => {
         const [deleted, enrolled] = await inThisOrder(cohortLock(), deletion, enrollment);
         expect(deleted.status).to.equal(204);
         expectError(enrolled, 'not_found');
@@ -148,7 +148,7 @@ describe('cohorts of a course', () => {
     });
   });
 
-  it('404: an unknown cohort and one of another club', async () => {
+  it('returns 404 for an unknown cohort and for a cohort of another club', async () => {
     const other = await buildClub();
     const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
     await eachCase([newId(), foreign.id], async (id) => {

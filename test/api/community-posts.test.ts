@@ -1,4 +1,4 @@
-/** Posts, comments, reactions, reports and moderation in spaces (COMM-10 to COMM-16). */
+/** Tests posts, comments, reactions, reports and moderation in spaces (COMM-10 to COMM-16). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retainModeration } from '../../domain/community/moderation.ts';
@@ -61,7 +61,7 @@ const bodiesOf = async (list: Promise<{ body: { data: { body?: string }[]; total
 describe('posts of spaces', () => {
   beforeEach(begin);
 
-  it('201: the whole record as author, others and administrators see it; by students and administrators', async () => {
+  it('creates a post, and shows it to its author, others and administrators', async () => {
     const { status, body } = await mine.publish(space.id, { title: ' The  knot ', body: 'It *holds*.' });
     expect(status).to.equal(201);
     const { id, public_id: publicId, created_at: createdAt } = body.data;
@@ -91,7 +91,7 @@ describe('posts of spaces', () => {
     expect(byAdmin).to.deep.include({ author: { kind: 'administrator', name: 'Ada Administrator' }, own: true });
   });
 
-  it('lists pinned posts first and then the newest, by pages (COMM-10)', async () => {
+  it('lists pinned posts first and then the newest posts, in pages (COMM-10)', async () => {
     const posts = [];
     for (const body of ['one', 'two', 'three', 'four']) {
       posts.push(await published(mine, { body }));
@@ -104,7 +104,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(theirs.posts(space.id))).to.deep.equal([['four', 'three', 'two', 'one'], 4]);
   });
 
-  it('409 post_exists: a repeated send publishes once, also after the deletion', async () => {
+  it('returns 409 post_exists for a repeated request, even after the post was deleted', async () => {
     const id = randomUUID();
     const [one, two] = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id = ${author.id} FOR NO KEY UPDATE`,
@@ -123,7 +123,7 @@ describe('posts of spaces', () => {
     expectError(await theirs.comment(publicId, { id: comment, body: 'Aye' }), 'post_exists');
   });
 
-  it('409 post_exists: a comment with the id of a post, or the other way round, of any club', async () => {
+  it('returns 409 post_exists if a comment and a post use one id, in any club', async () => {
     const post = await published();
     await theirs.report(post.public_id);
     const comment = await commented(post.public_id);
@@ -142,7 +142,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('409 post_exists: a post and a comment that choose one id at the same time', async () => {
+  it('returns 409 post_exists to one of a post and a comment that use one id simultaneously', async () => {
     const [id, { public_id: publicId }] = [randomUUID(), await published()];
     const answers = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,
@@ -152,7 +152,7 @@ describe('posts of spaces', () => {
     expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
-  it('201, 200: stores raw HTML as text, remote images as links, and names a bad link (COMM-10)', async () => {
+  it('stores raw HTML as text and remote images as links, and names a bad link (COMM-10)', async () => {
     const written = '`<b>` A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> <3';
     const stored = '`<b>` A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> <3';
     const post = await mine.publish(space.id, { title: 'On <b>', body: written });
@@ -164,7 +164,7 @@ describe('posts of spaces', () => {
     expect(refused.body.error.message).to.contain('body has a link that leads elsewhere');
   });
 
-  it('422: empty, blank, too long and unsafe words leave nothing behind; accepts 20,000 characters', async () => {
+  it('returns 422 for an empty, blank, too long or unsafe body, and accepts 20,000 characters', async () => {
     expect((await mine.publish(space.id, { body: '🎓'.repeat(20_000) })).status).to.equal(201);
     const { public_id: publicId } = await published();
     const before = await rowCounts();
@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('its author alone edits it, while a member; and deletes it always, also after access has ended', async () => {
+  it('lets only the author edit, while a member, and delete, even after access has ended', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -203,27 +203,27 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(admins.posts(space.id))).to.deep.equal([[], 0]);
   });
 
-  it('a deleted post that others commented on stays without words; one without goes with its own comments', async () => {
-    const kept = await published(mine, { title: 'Kept', body: 'secretword' });
-    await mine.react(kept.public_id);
-    await commented(kept.public_id);
-    const gone = await published(mine, { body: 'gone' });
-    await commented(gone.public_id, mine, { body: 'to myself' });
-    for (let twice = 0; twice < 2; twice++) expect((await mine.delete(kept.public_id)).status).to.equal(204);
-    await mine.delete(gone.public_id);
-    expectError(await mine.delete(gone.public_id), 'not_found');
+  it('keeps a deleted post with comments of others as an empty post, and deletes it otherwise', async () => {
+    const post = await published(mine, { title: 'Kept', body: 'secretword' });
+    await mine.react(post.public_id);
+    await commented(post.public_id);
+    const removed = await published(mine, { body: 'gone' });
+    await commented(removed.public_id, mine, { body: 'to myself' });
+    for (let twice = 0; twice < 2; twice++) expect((await mine.delete(post.public_id)).status).to.equal(204);
+    await mine.delete(removed.public_id);
+    expectError(await mine.delete(removed.public_id), 'not_found');
     const { data, total } = (await theirs.posts(space.id)).body;
     expect(total).to.equal(1);
-    expect(data[0]).to.include({ id: kept.id, deleted: true, comment_count: 1 });
+    expect(data[0]).to.include({ id: post.id, deleted: true, comment_count: 1 });
     expect(data[0]).to.not.have.any.keys('title', 'body', 'author');
     expect(await columnsHolding('secretword')).to.deep.equal([]);
     expect(await columnsHolding('to myself')).to.deep.equal([]);
-    expectError(await theirs.comment(kept.public_id), 'post_locked');
-    expectError(await theirs.react(kept.public_id), 'not_found');
-    expect(await bodiesOf(theirs.comments(kept.public_id))).to.deep.equal([['Aye'], 1]);
+    expectError(await theirs.comment(post.public_id), 'post_locked');
+    expectError(await theirs.react(post.public_id), 'not_found');
+    expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([['Aye'], 1]);
   });
 
-  it('a comment and the deletion of its post: in either order, no comment of another person vanishes', async () => {
+  it('keeps the comment of another person if a comment and the deletion of its post meet', async () => {
     const [one, two] = [await published(), await published()];
     const lock = (id: Id) => sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR UPDATE`;
     const [comment, deletion] = await inThisOrder(
@@ -242,7 +242,7 @@ describe('posts of spaces', () => {
     expectError(late, 'not_found');
   });
 
-  it('the table of every act: space × access × membership × role (COMM-3)', async () => {
+  it('allows each action by space, access, membership and role as the table says (COMM-3)', async () => {
     const ahead = (ms: number) => new Date(Date.now() + ms);
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean })[] = [
       { private: false, hidden: false },
@@ -290,7 +290,7 @@ describe('posts of spaces', () => {
             outcomes.map(([{ status: got, body }]) => body.error?.code ?? got - (got % 100)),
             what,
           ).to.deep.equal(outcomes.map(([, expected]) => expected));
-          clock.advance(hour / 10); // further windows of the limits
+          clock.advance(hour / 10); // later time windows of the limits
         }
     const reader = talkingOf(club.id, (await buildMember(club.id, 'support')).token);
     expect((await reader.posts(space.id)).status).to.equal(200);
@@ -303,7 +303,7 @@ describe('posts of spaces', () => {
 describe('comments and reactions of posts', () => {
   beforeEach(begin);
 
-  it('lists comments with their replies, the oldest first; one level of replies (COMM-11)', async () => {
+  it('lists comments with one level of replies, oldest first (COMM-11)', async () => {
     const { public_id: publicId } = await published();
     const first = await commented(publicId, theirs, { body: 'one' });
     clock.advance(1_000);
@@ -330,7 +330,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.read(publicId)).body.data.comment_count).to.equal(2);
   });
 
-  it('a deleted comment with a reply stays without words, another one goes; counts follow', async () => {
+  it('empties a deleted comment with a reply, deletes other comments, and updates the counts', async () => {
     const { public_id: publicId } = await published();
     const answered = await commented(publicId, theirs, { body: 'one' });
     await commented(publicId, mine, { body: 'two', reply_to: answered });
@@ -343,7 +343,7 @@ describe('comments and reactions of posts', () => {
     expectError(await theirs.editComment(publicId, answered, 'again'), 'not_found');
   });
 
-  it('its author deletes a comment below a post that is hidden by now', async () => {
+  it('lets an author delete a comment below a hidden post', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     await moderate.post(publicId, 'hide');
@@ -352,7 +352,7 @@ describe('comments and reactions of posts', () => {
     expect((await theirs.deleteComment(publicId, comment)).status).to.equal(204);
   });
 
-  it('six kinds of reactions, once each by everyone, put and taken back repeatedly (COMM-12)', async () => {
+  it('sets and removes six kinds of reactions, each once per person (COMM-12)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const kind of ['laugh', 'like', 'love', 'celebrate', 'insightful', 'support'])
@@ -372,15 +372,15 @@ describe('comments and reactions of posts', () => {
     expect((await mine.unreactToComment(publicId, comment)).body.data.reactions).to.deep.equal([]);
   });
 
-  it('`unread`: a visible post of another person after the mark; not muted, own or hidden posts (COMM-1)', async () => {
+  it('sets `unread` for visible posts of others after the read mark, unless the space is muted (COMM-1)', async () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
-    const seen: boolean[] = [];
+    const unreadMarks: boolean[] = [];
     const after = async (act: () => Promise<unknown>) => {
       clock.advance(1_000);
       await act();
-      seen.push(await unread());
+      unreadMarks.push(await unread());
     };
     await after(() => published(mine));
     let post = { id: '', public_id: '' };
@@ -394,14 +394,14 @@ describe('comments and reactions of posts', () => {
     await after(() => published(admins));
     await after(() => spaces.leave(space.id));
     await after(() => spaces.join(space.id));
-    expect(seen).to.deep.equal([false, true, false, true, false, true, false, false, true, false, false]);
+    expect(unreadMarks).to.deep.equal([false, true, false, true, false, true, false, false, true, false, false]);
   });
 });
 
 describe('files of posts', () => {
   beforeEach(begin);
 
-  it('a student names own files that are reserved for posts, in their order; each is in one post (COMM-15)', async () => {
+  it('attaches a student’s own post files in their order, and each file to one post only (COMM-15)', async () => {
     const [one, two, three] = [
       await buildPostFile(club.id, author.id),
       await buildPostFile(club.id, author.id),
@@ -432,7 +432,7 @@ describe('files of posts', () => {
     expect(await erases(two)).to.deep.equal({ erases: true, removed: true });
   });
 
-  it('administrators name files of the library, which are then in use', async () => {
+  it('attaches library files for administrators, and counts them as in use', async () => {
     const file = await buildMedia(club.id, { bytes: 'x' });
     const post = await published(admins, { title: 'Rules', body: 'x', file_ids: [file.id] });
     expect((await theirs.read(post.public_id)).body.data.files).to.have.length(1);
@@ -444,7 +444,7 @@ describe('files of posts', () => {
     expect((await callsOf(club)('DELETE', `/media/${file.id}`)).status).to.equal(204);
   });
 
-  it('201: reserves an image or a PDF; 409 too_many_files beyond twenty', async () => {
+  it('reserves an image or a PDF, and returns 409 too_many_files above twenty files', async () => {
     const announced = { file_name: 'knot.png', mime: 'image/png', size_bytes: 100 };
     expect((await mine.reserve(announced)).status).to.equal(201);
     for (const bad of [{ mime: 'text/plain' }, { size_bytes: 20_971_521 }, { file_name: '../x' }])
@@ -459,7 +459,7 @@ describe('files of posts', () => {
 describe('moderation of posts and comments', () => {
   beforeEach(begin);
 
-  it('hides from all but author and administrators, pins, locks and deletes; each act is a row (COMM-13)', async () => {
+  it('hides posts from others, pins, locks and deletes, and stores each action as a row (COMM-13)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const action of ['hide', 'pin', 'lock'])
@@ -496,7 +496,7 @@ describe('moderation of posts and comments', () => {
     });
   });
 
-  it('a student reports once; the queue is oldest first; hiding, deleting and dismissing settle (COMM-14)', async () => {
+  it('accepts one report per student, lists oldest first, and settles reports by moderation (COMM-14)', async () => {
     const [one, two] = [await published(), await published(mine, { title: 'Two', body: 'Buy' })];
     const comment = await commented(one.public_id);
     expect((await theirs.report(one.public_id, { reason: 'Spam' })).status).to.equal(201);
@@ -530,20 +530,24 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
-  it('a report while what it is about is deleted or hidden finds nothing any more, and stays in no queue', async () => {
-    const [deleted, emptied, hidden, left] = [
+  it('returns 404 for a report if the post or comment is deleted or hidden meanwhile, and queues nothing', async () => {
+    const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),
       await published(),
       await published(),
     ];
     await commented(emptied.public_id);
-    const comment = await commented(left.public_id);
+    const comment = await commented(commentedPost.public_id);
     const races: [{ id: Id }, () => Promise<unknown>, () => ReturnType<typeof theirs.report>][] = [
       [deleted, () => mine.delete(deleted.public_id), () => theirs.report(deleted.public_id)],
       [emptied, () => mine.delete(emptied.public_id), () => theirs.report(emptied.public_id)],
       [hidden, () => moderate.post(hidden.public_id, 'hide'), () => theirs.report(hidden.public_id)],
-      [left, () => theirs.deleteComment(left.public_id, comment), () => mine.reportComment(left.public_id, comment)],
+      [
+        commentedPost,
+        () => theirs.deleteComment(commentedPost.public_id, comment),
+        () => mine.reportComment(commentedPost.public_id, comment),
+      ],
     ];
     for (const [{ id }, act, report] of races) {
       const lock = sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR NO KEY UPDATE`;
@@ -553,7 +557,7 @@ describe('moderation of posts and comments', () => {
     expect((await moderate.reports()).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('reports and acts are deleted after a year, and not a day before', async () => {
+  it('deletes reports and moderation actions after a year, and not a day earlier', async () => {
     const { public_id: publicId } = await published();
     await theirs.report(publicId);
     await moderate.post(publicId, 'pin');
@@ -570,7 +574,7 @@ describe('moderation of posts and comments', () => {
 describe('limits of the community', () => {
   beforeEach(begin);
 
-  it('429: the 21st post of a student in an hour; others and administrators go on (LIM-9)', () =>
+  it('returns 429 for a student’s 21st post in an hour, and accepts others and administrators (LIM-9)', () =>
     withClockStopped(async () => {
       for (let number = 1; number <= 20; number++)
         expect((await mine.publish(space.id)).status, `${number}`).to.equal(201);
@@ -581,7 +585,7 @@ describe('limits of the community', () => {
       for (let number = 1; number <= 21; number++) expect((await admins.publish(space.id)).status).to.equal(201);
     }));
 
-  it('429: the eleventh comment in a minute over lessons and posts together (LIM-8)', () =>
+  it('returns 429 for the 11th comment in a minute over lessons and posts together (LIM-8)', () =>
     withClockStopped(async () => {
       const course = await buildOpenCourse(club.id, { lessons: 1 });
       const learner = await buildLearner(course, author);
@@ -598,7 +602,7 @@ describe('limits of the community', () => {
       expect((await theirs.comment(publicId)).status).to.equal(201);
     }));
 
-  it('administrators spend the club’s limit on posts: the 61st write in a minute (LIM-1)', () =>
+  it('applies the club’s write limit to posts of administrators: 60 in a minute (LIM-1)', () =>
     withClockStopped(async () => {
       const published60 = await Promise.all(Array.from({ length: 60 }, () => admins.publish(space.id)));
       expect(new Set(published60.map(({ status }) => status))).to.deep.equal(new Set([201]));
@@ -606,12 +610,12 @@ describe('limits of the community', () => {
     }));
 });
 
-describe('a student who is removed from the community', () => {
+describe('the removal of a student from the community', () => {
   beforeEach(begin);
 
-  it('takes memberships, reactions, reports and all words along; what others wrote stays (COMM-16)', async () => {
-    const kept = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
-    await commented(kept.public_id, theirs, { body: 'Well said' });
+  it('erases memberships, reactions, reports and texts, and keeps the texts of others (COMM-16)', async () => {
+    const post = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
+    await commented(post.public_id, theirs, { body: 'Well said' });
     const file = await buildPostFile(club.id, author.id);
     await published(mine, { body: 'quenbygone', file_ids: [file] });
     clock.advance(1_000);
@@ -632,11 +636,11 @@ describe('a student who is removed from the community', () => {
     expect((await theirs.read(their.public_id)).body.data.reactions).to.deep.equal([]);
     expect((await moderate.reports()).body.total).to.equal(0);
     expect((await communityOf({ clubId: club.id }, other).read(space.id)).body.data.member_count).to.equal(0 + 1);
-    const seen = await call('GET', `/v1/clubs/${club.id}/classroom/posts/${kept.public_id}`, { token: other.token });
-    expect(seen.body.data).to.include({ deleted: true, own: false });
+    const answer = await call('GET', `/v1/clubs/${club.id}/classroom/posts/${post.public_id}`, { token: other.token });
+    expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('takes own replies along, and leaves no comment without words to which no one else replied', async () => {
+  it('erases the student’s own replies, and deletes comments without replies of others', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);
@@ -645,7 +649,7 @@ describe('a student who is removed from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('while others write below: their comment and reply stay, and what they answer without words', async () => {
+  it('keeps simultaneous comments and replies of others, and empties the posts that they answer', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

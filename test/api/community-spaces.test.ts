@@ -1,4 +1,4 @@
-/** Spaces as administrators keep them, and as students join and leave them (COMM-1 to COMM-9). */
+/** Tests how administrators manage spaces, and how students join and leave them (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import { grantAccess, revokeAccess } from '../../domain/access/enrollments/enrollments.ts';
 import { followAccessByTime } from '../../domain/joining/joining.ts';
@@ -54,7 +54,7 @@ const membershipOf = async (space: Id, studentId: Id) => {
 describe('community spaces of administrators', () => {
   beforeEach(begin);
 
-  it('201 and 200: creates with defaults and with everything, reads, changes and lists it (COMM-4)', async () => {
+  it('creates a space with defaults or with every field, reads, changes and lists it (COMM-4)', async () => {
     const plain = await keeping.create({ name: '  The   Quay ' });
     expect(plain.status).to.equal(201);
     const { id, created_at: createdAt } = plain.body.data;
@@ -91,7 +91,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(full.body.data.id)).body).to.deep.equal(changed.body);
   });
 
-  it('a cover is a use of the file: deleting it names the space, and `force` ends the use (MED-14)', async () => {
+  it('counts a cover as a use of the file, which a deletion names and `force` ends (MED-14)', async () => {
     const image = await buildMedia(club.id, { mime: 'image/png', bytes: 'x' });
     const space = await created({ cover_media_id: image.id });
     const send = callsOf(club);
@@ -103,7 +103,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(space)).body.data).to.not.have.property('cover');
   });
 
-  it('402 feature_not_in_plan: neither created nor taken out of the archive; what is there stays (COMM-4)', async () => {
+  it('returns 402 feature_not_in_plan for creating and unarchiving, and keeps existing spaces (COMM-4)', async () => {
     const [open, archived] = [await created(), await created()];
     await keeping.archive(archived);
     await own.join(open);
@@ -119,7 +119,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.unarchive(archived)).status).to.equal(200);
   });
 
-  it('409 public_id_taken, 409 space_limit_reached and bad input leave nothing behind', async () => {
+  it('returns 409 for a used public id or too many spaces, refuses bad input, and writes nothing', async () => {
     await created({ public_id: 'quay' });
     const other = await created({ public_id: 'pier' });
     const foreign = await buildMedia((await buildClub()).id, { mime: 'image/png', bytes: 'x' });
@@ -142,24 +142,24 @@ describe('community spaces of administrators', () => {
     expect(await rowCounts()).to.deep.equal({ ...before, community_spaces: Number(before['community_spaces']) + 198 });
   });
 
-  it('orders all spaces that are not archived; archives and unarchives to the end (COMM-5)', async () => {
+  it('sorts all active spaces, archives a space, and unarchives it to the end (COMM-5)', async () => {
     const [one, two, three] = [await created(), await created(), await created()];
     const order = async () => (await keeping.list()).body.data.map(({ id }: { id: Id }) => id);
-    const seen = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
+    const listedIds = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
     expect((await keeping.order([three, one, two])).status).to.equal(204);
     expect(await order()).to.deep.equal([three, one, two]);
     expect((await keeping.archive(three)).body.data.archived).to.equal(true);
-    expect(await seen()).to.deep.equal([one, two]);
+    expect(await listedIds()).to.deep.equal([one, two]);
     expect(await order()).to.deep.equal([one, two, three]);
     for (const wrong of [[one], [one, two, three], [one, one], [one, newId()]])
       expectError(await keeping.order(wrong), 'invalid_request');
     expect((await keeping.archive(three)).status).to.equal(200);
     await keeping.unarchive(three);
-    expect(await seen()).to.deep.equal([one, two, three]);
+    expect(await listedIds()).to.deep.equal([one, two, three]);
     expect((await keeping.list('?archived=true')).body.total).to.equal(0);
   });
 
-  it('lists, removes, bans and unbans members; each can be repeated (COMM-7)', async () => {
+  it('lists, removes, bans and unbans members, and accepts each request repeatedly (COMM-7)', async () => {
     const space = await created();
     await own.join(space);
     const other = await buildStudent(club.id, { name: 'Otto' });
@@ -193,7 +193,7 @@ describe('community spaces of administrators', () => {
 describe('community spaces of students', () => {
   beforeEach(begin);
 
-  it('joins, mutes, reads forward only and leaves: the whole record at each step (COMM-1, COMM-2, COMM-6)', async () => {
+  it('joins, mutes, marks as read and leaves, with the whole record at each step (COMM-1, 2, 6)', async () => {
     const space = await created({ digest_by_default: true });
     const outside = {
       id: space,
@@ -236,12 +236,12 @@ describe('community spaces of students', () => {
     expect((await own.join(space)).body.data).to.deep.equal(member);
   });
 
-  it('`can_post` is false for a member where administrators alone post', async () => {
+  it('returns `can_post` false to a member of a space in which only administrators post', async () => {
     const space = await created({ posting: 'admins' });
     expect((await own.join(space)).body.data).to.include({ joined: true, can_post: false, posting: 'admins' });
   });
 
-  it('403 not_entitled: joining a private space without access; 404 if it is hidden or archived', async () => {
+  it('returns 403 not_entitled for a private space without access, and 404 for a hidden or archived one', async () => {
     const locked = await created({ private: true });
     expectError(await own.join(locked), 'not_entitled');
     const hidden = await created({ private: true, hidden: true });
@@ -256,7 +256,7 @@ describe('community spaces of students', () => {
     }
   });
 
-  it('leaves after access has ended, again and again, and in an archived space (COMM-2)', async () => {
+  it('leaves repeatedly, after access has ended, and in an archived space (COMM-2)', async () => {
     const space = await buildSpace(club.id, { private: true, hidden: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { id: enrollment } = (
@@ -273,7 +273,7 @@ describe('community spaces of students', () => {
     expect((await own.leave(archived)).body.data).to.include({ joined: false, can_post: false });
   });
 
-  it('the table of every read: space × access × membership, in the list and one by one (COMM-3)', async () => {
+  it('shows each space by access and membership as the table says, in lists and alone (COMM-3)', async () => {
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean; archived: boolean })[] = [
       { private: false, hidden: false, archived: false },
       { private: false, hidden: true, archived: false },
@@ -312,7 +312,7 @@ describe('community spaces of students', () => {
               muted: false,
             });
         }
-    const shown = ({ id, has_access, joined, can_post, unread, muted }: Record<string, unknown>) => ({
+    const accessFields = ({ id, has_access, joined, can_post, unread, muted }: Record<string, unknown>) => ({
       id,
       has_access,
       joined,
@@ -321,7 +321,7 @@ describe('community spaces of students', () => {
       muted,
     });
     const { data, total } = (await own.list('?page_size=100')).body;
-    expect(data.map(shown)).to.deep.equal(expected);
+    expect(data.map(accessFields)).to.deep.equal(expected);
     expect(total).to.equal(expected.length);
     await eachCase(data as { id: Id }[], async (space) =>
       expect((await own.read(space.id)).body.data).to.deep.equal(space),
@@ -331,10 +331,10 @@ describe('community spaces of students', () => {
   });
 });
 
-describe('memberships follow access', () => {
+describe('memberships that follow access', () => {
   beforeEach(begin);
 
-  it('every way into a club makes members of spaces for everyone, in the same transaction (COMM-9)', async () => {
+  it('makes each new student a member of open spaces in the transaction of the creation (COMM-9)', async () => {
     const space = await buildSpace(club.id, { autoJoin: true, digestByDefault: true });
     await buildSpace(club.id);
     const email = `${newId()}@example.com`;
@@ -352,7 +352,7 @@ describe('memberships follow access', () => {
     expect(rows).to.deep.equal([{ space_id: space.id, digest: true }]);
   });
 
-  it('a grant joins private spaces that take everyone; revoked access leaves the count now (COMM-8)', async () => {
+  it('joins private spaces by a grant, and removes the member from the count by a revocation (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const send = callsOf(club);
@@ -369,7 +369,7 @@ describe('memberships follow access', () => {
     expect((await own.read(space.id)).body.data).to.include({ joined: false, member_count: 0 });
   });
 
-  it('an import that gives a space joins all of it; a grant that is rolled back joins no one', async () => {
+  it('joins a space for all rows of an import, and for no student of a rolled-back grant', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const file = `email,name\n${newId()}@example.com,Cy\n${newId()}@example.com,Di\n`;
@@ -386,7 +386,7 @@ describe('memberships follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('access that begins or ends by time is counted within the hour; `joined` follows directly (COMM-8)', async () => {
+  it('counts access that begins or ends by time within the hour, and updates `joined` immediately (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -417,11 +417,11 @@ describe('memberships follow access', () => {
     expect((await followAccessByTime(db, new Date(to.getTime() + hour))).followed).to.equal(0);
   });
 
-  it('switching `auto_join` on later makes members of all, but not of who left or is banned (COMM-9)', async () => {
-    const [left, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
+  it('joins all students when `auto_join` is switched on, except students who left or are banned (COMM-9)', async () => {
+    const [leaver, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
     const space = await created();
-    await communityOf({ clubId: club.id }, left).join(space);
-    await communityOf({ clubId: club.id }, left).leave(space);
+    await communityOf({ clubId: club.id }, leaver).join(space);
+    await communityOf({ clubId: club.id }, leaver).leave(space);
     await keeping.ban(space, banned.id);
     await buildStudent((await buildClub()).id);
     const source = await testDatabase();
@@ -439,7 +439,7 @@ describe('memberships follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('the run waits for sign-ups that began before the switch, and misses none (ADR 31)', async () => {
+  it('waits in the run for sign-ups that began before the switch, and joins all of them (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>
@@ -456,7 +456,7 @@ describe('memberships follow access', () => {
     expect(await memberCount(space)).to.equal(2);
   });
 
-  it('the run waits for no transaction that writes other tables (ADR 31)', async () => {
+  it('does not wait in the run for transactions that write other tables (ADR 31)', async () => {
     const space = await created();
     const other = await buildClub();
     await withOpenTransaction(
@@ -469,7 +469,7 @@ describe('memberships follow access', () => {
     expect(await memberCount(space)).to.equal(1);
   });
 
-  it('a space that becomes private counts students with access, and everyone again when it is open', async () => {
+  it('counts only students with access once a space is private, and all members once it is open again', async () => {
     const space = await buildSpace(club.id);
     const deliveryId = await buildSpaceDelivery(space);
     await buildEnrollment(club.id, { studentId: student.id, deliveryId });
@@ -485,7 +485,7 @@ describe('memberships follow access', () => {
     expect(await filled()).to.equal(2);
   });
 
-  it('a removal that waits for a revocation leaves neither membership nor count', async () => {
+  it('leaves no membership and no count if a removal waits for a revocation', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const granted = await callsOf(club)('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId });

@@ -1,4 +1,4 @@
-/** Modules, lessons and their order, as administrators write them. */
+/** Tests how administrators write modules, lessons and their order. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -27,7 +27,7 @@ describe('course outline', () => {
 
   const courseLock = () => sql`SELECT 1 FROM courses WHERE id = ${courseId} FOR UPDATE`;
 
-  /** The titles as they stand: `[module, [lessons]]`. */
+  /** Returns the current titles: `[module, [lessons]]`. */
   async function outline(): Promise<unknown[]> {
     const { modules } = (await write('GET', `/courses/${courseId}`)).body.data;
     return modules.map(({ title, lessons }: { title: string; lessons: { title: string }[] }) => [
@@ -37,7 +37,7 @@ describe('course outline', () => {
   }
 
   describe('modules', () => {
-    it('201: adds each module at the end of the course', async () => {
+    it('adds each module at the end of the course', async () => {
       const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -51,7 +51,7 @@ describe('course outline', () => {
       ]);
     });
 
-    it('200: renames a module', async () => {
+    it('renames a module', async () => {
       const id = await addModule('Bends');
       expect((await write('PATCH', `/modules/${id}`, { title: 'Hitches' })).body.data).to.include({
         id,
@@ -60,7 +60,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('204: deletes a module without lessons; 409 in_use while it has some', async () => {
+    it('deletes an empty module, and returns 409 in_use for a module with lessons', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');
@@ -70,31 +70,31 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('409 in_use: a lesson is being added to the module', async () => {
+    it('returns 409 in_use while a lesson is being added to the module', async () => {
       const id = await addModule('Bends');
-      const [made, deleted] = await inThisOrder(
+      const [created, deleted] = await inThisOrder(
         courseLock(),
         () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
         () => write('DELETE', `/modules/${id}`),
       );
-      expect(made.status).to.equal(201);
+      expect(created.status).to.equal(201);
       expectError(deleted, 'in_use');
       expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
     });
 
-    it('404: a lesson of a module that is being deleted', async () => {
+    it('returns 404 for a new lesson in a module that is being deleted', async () => {
       const id = await addModule('Bends');
-      const [deleted, made] = await inThisOrder(
+      const [deleted, created] = await inThisOrder(
         courseLock(),
         () => write('DELETE', `/modules/${id}`),
         () => write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
       );
       expect(deleted.status).to.equal(204);
-      expectError(made, 'not_found');
+      expectError(created, 'not_found');
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('404: a module or course that is unknown or of another club', async () => {
+    it('returns 404 for an unknown or foreign module or course', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found'),
@@ -106,7 +106,7 @@ describe('course outline', () => {
       });
     });
 
-    it('409 course_full: beyond 100 modules or 500 lessons; removed lessons make room', async () => {
+    it('returns 409 course_full above 100 modules or 500 lessons, until a lesson is removed', async () => {
       const source = await testDatabase();
       const id = await addModule('Bends');
       await source.query(
@@ -151,7 +151,7 @@ describe('course outline', () => {
     const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
       write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
 
-    it('200: reorders modules and moves lessons between them; later ones come at the end', async () => {
+    it('reorders modules and moves lessons between them, and keeps newer lessons at the end', async () => {
       const [sheet, carrick, clove] = lessons;
       const { status, body } = await order(
         [hitches, [carrick, clove?.toUpperCase(), sheet]],
@@ -173,12 +173,12 @@ describe('course outline', () => {
       ]);
     });
 
-    it('200: accepts a course without modules', async () => {
+    it('accepts a course without modules', async () => {
       courseId = (await write('POST', '/courses', { title: 'Empty' })).body.data.id;
       expect((await order()).status).to.equal(200);
     });
 
-    it('422: a module or lesson that is missing, repeated, unknown, removed or foreign; moves nothing', async () => {
+    it('returns 422 for a missing, repeated, unknown, removed or foreign item, and moves nothing', async () => {
       const [sheet, carrick, clove] = lessons;
       const removed = await addLesson(bends, 'Removed');
       await write('DELETE', `/lessons/${removed}`);
@@ -203,21 +203,21 @@ describe('course outline', () => {
       expect([await outline(), await rowCounts()]).to.deep.equal(before);
     });
 
-    it('404: an unknown course and one of another club', async () => {
+    it('returns 404 for an unknown course and for a course of another club', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         expectError(await write('PUT', `/courses/${id}/order`, { modules: [] }), 'not_found'),
       );
     });
 
-    describe('while a lesson is added', () => {
+    describe('while a lesson is being added', () => {
       const turned = () => {
         const [sheet, carrick, clove] = lessons;
         return order([hitches, [clove]], [bends, [carrick, sheet]]);
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('200: before the lesson, which is then the last', async () => {
+      it('succeeds before the lesson, which is then the last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([
@@ -226,9 +226,9 @@ describe('course outline', () => {
         ]);
       });
 
-      it('422: after the lesson, which the order does not name', async () => {
-        const [made, ordered] = await inThisOrder(courseLock(), added, turned);
-        expect(made.status).to.equal(201);
+      it('returns 422 after the lesson, which the order does not name', async () => {
+        const [created, ordered] = await inThisOrder(courseLock(), added, turned);
+        expect(created.status).to.equal(201);
         expectError(ordered, 'invalid_request');
         expect(await outline()).to.deep.equal([
           ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],

@@ -21,7 +21,7 @@ describe('courses', () => {
 
   describe('POST /v1/clubs/{clubId}/courses', () => {
     describe('201', () => {
-      it('creates a draft without modules: the whole record, as it is read afterwards', async () => {
+      it('creates a draft without modules, and returns the whole record as later reads do', async () => {
         const { status, body } = await create({ title: '  Knots   for Beginners ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -41,33 +41,34 @@ describe('courses', () => {
         expect((await write('GET', `/courses/${id}`)).body).to.deep.equal(body);
       });
 
-      it('keeps every given field', async () => {
-        const given = {
+      it('stores every given field', async () => {
+        const fields = {
           title: 'Splices',
           description: 'Eye and back.',
           public_id: 'Splices_1',
           hours: 9,
           certificate_on_completion: true,
         };
-        expect((await create(given)).body.data).to.include(given);
+        expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives equal titles different public ids', async () => {
-        const made = [];
-        for (let course = 0; course < 7; course++) made.push((await create({ title: 'Knots' })).body.data.public_id);
-        expect(made.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
-        await eachCase(made.slice(5), (drawn) => expect(drawn).to.match(/^knots-[0-9a-f]{6}$/));
-        expect(new Set(made).size).to.equal(7);
+      it('gives different public ids to equal titles', async () => {
+        const publicIds = [];
+        for (let course = 0; course < 7; course++)
+          publicIds.push((await create({ title: 'Knots' })).body.data.public_id);
+        expect(publicIds.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
+        await eachCase(publicIds.slice(5), (drawn) => expect(drawn).to.match(/^knots-[0-9a-f]{6}$/));
+        expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives ten simultaneous equal titles ten public ids', async () => {
+      it('gives ten public ids to ten simultaneous courses with equal titles', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
     });
 
     describe('409', () => {
-      it('public_id_taken: within the club only; writes nothing', async () => {
+      it('returns public_id_taken for an id that the club already uses, and writes nothing', async () => {
         const body = { title: 'Knots', public_id: 'knots' };
         await create(body);
         const before = await rowCounts();
@@ -76,13 +77,13 @@ describe('courses', () => {
         expect((await callsOf(await buildClub())('POST', '/courses', body)).status).to.equal(201);
       });
 
-      it('public_id_taken: one of four simultaneous requests with one public id succeeds', async () => {
+      it('returns public_id_taken for three of four simultaneous requests with one public id', async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => create({ title: 'Knots', public_id: 'knots' })));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
       });
     });
 
-    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
+    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
       const within = [
         { public_id: 'a' },
         { public_id: 'A'.repeat(32) },
@@ -114,7 +115,7 @@ describe('courses', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/courses', () => {
-    it('200: lists the club’s courses newest first, by pages and status, without outlines', async () => {
+    it('lists the club’s courses without outlines, newest first, by status, in pages', async () => {
       for (const title of ['First', 'Second', 'Third']) {
         await create({ title });
         clock.advance(1_000);
@@ -133,7 +134,7 @@ describe('courses', () => {
       expect((await callsOf(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: counts lessons and published lessons, without removed ones', async () => {
+    it('counts lessons and published lessons, without removed lessons', async () => {
       const course = await buildOpenCourse(club.id, { lessons: 2 });
       await buildLesson(course, { published: false });
       await write('DELETE', `/lessons/${course.lessons[0]?.id}`);
@@ -141,13 +142,13 @@ describe('courses', () => {
       expect(listed).to.include({ lesson_count: 2, published_lesson_count: 1 });
     });
 
-    it('422: an unknown status', async () => {
+    it('returns 422 for an unknown status', async () => {
       expectError(await write('GET', '/courses?status=hidden'), 'invalid_request');
     });
   });
 
   describe('PATCH /v1/clubs/{clubId}/courses/{courseId}', () => {
-    it('200: changes each given field alone and keeps the others', async () => {
+    it('changes only the given fields', async () => {
       let record = (await create({ title: 'Knots', hours: 9 })).body.data;
       const changes = [
         { title: 'Splices' },
@@ -158,19 +159,19 @@ describe('courses', () => {
         { certificate_on_completion: false },
         { description: '' },
       ];
-      await eachCase(changes, async (given) => {
+      await eachCase(changes, async (fields) => {
         clock.advance(1_000);
-        const { status, body } = await change(record.id, given);
+        const { status, body } = await change(record.id, fields);
         expect(status).to.equal(200);
         expect(body.data.updated_at > record.updated_at).to.equal(true);
-        record = { ...record, ...given, updated_at: body.data.updated_at };
+        record = { ...record, ...fields, updated_at: body.data.updated_at };
         expect(body.data).to.deep.equal(record);
       });
       expect((await change(record.id, { hours: 0 })).body.data).to.not.have.any.keys('hours');
       expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
     });
 
-    it('200: publishing sets published_at; archiving and publishing a published course keep it', async () => {
+    it('sets published_at when the course is published first, and keeps it afterwards', async () => {
       const { id } = (await create({ title: 'Knots' })).body.data;
       const publishedAt = async (status: string) => {
         clock.advance(1_000);
@@ -186,19 +187,19 @@ describe('courses', () => {
       expect((await publishedAt('published'))[0] > first).to.equal(true);
     });
 
-    it('200: accepts its own public id', async () => {
+    it('accepts the course’s own public id', async () => {
       const { id } = (await create({ title: 'Knots', public_id: 'knots' })).body.data;
       expect((await change(id, { public_id: 'knots' })).status).to.equal(200);
     });
 
-    it('409 public_id_taken: changes nothing, not even the title', async () => {
+    it('returns 409 public_id_taken, and changes nothing, not even the title', async () => {
       await create({ title: 'Knots', public_id: 'knots' });
       const other = (await create({ title: 'Splices' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'knots' }), 'public_id_taken');
       expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
     });
 
-    it('404: an unknown course and one of another club; 422: no field to change', async () => {
+    it('returns 404 for an unknown or foreign course, and 422 for an empty change', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         eachCase([await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)], (answer) =>

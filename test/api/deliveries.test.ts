@@ -23,7 +23,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/deliveries', () => {
-    it('201: returns the whole record, as it is read afterwards, and raises no fact', async () => {
+    it('creates a delivery, returns the whole record as later reads do, and raises no fact', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { status, body } = await send('POST', '/deliveries', {
@@ -48,14 +48,14 @@ describe('deliveries', () => {
       expect(await factsOf(club.id)).to.deep.equal([]);
     });
 
-    it('201: omitted fields mean no cohort, not free and no limit of days', async () => {
+    it('uses the defaults for omitted fields: no cohort, not free, no limit of days', async () => {
       const course = await buildCourse(club.id);
       const { body } = await send('POST', '/deliveries', { name: 'Knots', opens: opening(course.id) });
       expect(body.data).to.not.have.property('access_days');
       expect(body.data).to.deep.include({ free: false, opens: opening(course.id) });
     });
 
-    it('404: an unknown or foreign course, a cohort of another course; writes nothing', async () => {
+    it('returns 404 for an unknown or foreign course and a cohort of another course, and writes nothing', async () => {
       const [course, other] = [await buildCourse(club.id), await buildCourse(club.id)];
       const foreign = await buildCourse((await buildClub()).id);
       const cohort = await buildCohort(club.id, other.id);
@@ -66,7 +66,7 @@ describe('deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: name and days beyond their bounds, a kind that a delivery cannot open', async () => {
+    it('returns 422 for a bad name, bad days, and a kind that a delivery cannot open', async () => {
       const { id } = await buildCourse(club.id);
       const good = { name: 'Knots', opens: opening(id) };
       await eachCase([1, 36_500], async (days) =>
@@ -86,7 +86,7 @@ describe('deliveries', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/deliveries', () => {
-    it('200: lists this club’s newest first, by pages, and filters by archived', async () => {
+    it('lists this club’s deliveries newest first, in pages, and filters them by archived', async () => {
       await buildAccessDelivery((await buildClub()).id);
       const [first, second] = [
         await buildAccessDelivery(club.id),
@@ -104,7 +104,7 @@ describe('deliveries', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
-    it('200: changes given fields and keeps the others; 0 days removes the limit', async () => {
+    it('changes the given fields, and removes the limit by 0 days', async () => {
       const delivery = await buildAccessDelivery(club.id, { accessDays: 7 });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body.data;
@@ -114,7 +114,7 @@ describe('deliveries', () => {
       expect((await send('PATCH', path, { access_days: 0 })).body.data).to.not.have.property('access_days');
     });
 
-    it('200: changes what it opens while no one is enrolled; accepts the same opening always', async () => {
+    it('changes the opened item while no student is enrolled, and always accepts the current item', async () => {
       const [course, cohort] = [await buildCourse(club.id), { id: '' }];
       cohort.id = (await buildCohort(club.id, course.id)).id;
       const delivery = await buildAccessDelivery(club.id);
@@ -126,7 +126,7 @@ describe('deliveries', () => {
       expect((await send('PATCH', path, same)).status).to.equal(200);
     });
 
-    it('409 in_use: another course or cohort after an enrollment; changes nothing', async () => {
+    it('returns 409 in_use for another course or cohort after an enrollment, and changes nothing', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const delivery = await buildAccessDelivery(club.id, { courseId: course.id });
@@ -139,7 +139,7 @@ describe('deliveries', () => {
       expect((await send('GET', path)).body).to.deep.equal(before);
     });
 
-    it('404 before 409: a course of another club', async () => {
+    it('returns 404 in preference to 409 for a course of another club', async () => {
       const delivery = await buildAccessDelivery(club.id);
       await buildEnrollment(club.id, { deliveryId: delivery.id });
       const foreign = await buildCourse((await buildClub()).id);
@@ -148,7 +148,7 @@ describe('deliveries', () => {
   });
 
   describe('POST …/deliveries/{deliveryId}/archive and …/unarchive', () => {
-    it('200: archives and unarchives; a repetition changes nothing', async () => {
+    it('archives and unarchives, and changes nothing on a repeated request', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await eachCase(
         [
@@ -164,7 +164,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('404: an unknown delivery and one of another club, in every operation on one', async () => {
+  it('returns 404 for an unknown or foreign delivery in every operation on a delivery', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
     await eachCase([newId(), foreign.id], async (id) => {
       expectError(await send('GET', `/deliveries/${id}`), 'not_found');

@@ -26,7 +26,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('POST …/revoke', () => {
-    it('200: revokes with the reason revocation and one access.revoked; a repetition changes nothing', async () => {
+    it('revokes with one access.revoked for the reason revocation, and changes nothing on a repetition', async () => {
       const { status, body } = await change('revoke');
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'revoked', revoked_reason: 'revocation' });
@@ -38,33 +38,33 @@ describe('changes of an enrollment', () => {
       ]);
     });
 
-    it('four at the same time: one access.revoked', async () => {
+    it('raises one access.revoked for four simultaneous requests', async () => {
       await Promise.all([1, 2, 3, 4].map(() => change('revoke')));
       expect(await types()).to.deep.equal(['access.revoked']);
     });
   });
 
   describe('POST …/restore', () => {
-    it('200: restores the record as it was and raises access.restored', async () => {
+    it('restores the earlier record, and raises access.restored', async () => {
       const before = (await send('GET', `/enrollments/${enrollment.id}`)).body;
       await change('revoke');
       expect((await change('restore')).body).to.deep.equal(before);
       expect(await types()).to.deep.equal(['access.revoked', 'access.restored']);
     });
 
-    it('409 enrollment_not_revoked: raises no fact', async () => {
+    it('returns 409 enrollment_not_revoked, and raises no fact', async () => {
       expectError(await change('restore'), 'enrollment_not_revoked');
       expect(await types()).to.deep.equal([]);
     });
 
-    it('409 already_enrolled: the student was granted the delivery again', async () => {
+    it('returns 409 already_enrolled if the student was granted the delivery again', async () => {
       await change('revoke');
       await send('POST', '/enrollments', { student_id: enrollment.studentId, delivery_id: enrollment.deliveryId });
       expectError(await change('restore'), 'already_enrolled');
       expect(await types()).to.deep.equal(['access.revoked', 'access.granted']);
     });
 
-    it('200: restores a purchase beside a grant', async () => {
+    it('restores a purchase in addition to a grant', async () => {
       const { studentId, deliveryId } = enrollment;
       const sold = {
         studentId,
@@ -86,7 +86,7 @@ describe('changes of an enrollment', () => {
       return { id, from: from.id, to: to.id };
     };
 
-    it('200: changes the cohort alone, with one access.moved; the same cohort changes nothing', async () => {
+    it('changes only the cohort with one access.moved, and changes nothing for the current cohort', async () => {
       const { id, from, to } = await build();
       const before = (await send('GET', `/enrollments/${id}`)).body.data;
       await eachCase([to, to, to.toUpperCase()], async (cohort) => {
@@ -100,14 +100,14 @@ describe('changes of an enrollment', () => {
       expect(fact?.details).to.deep.equal({ previousCohortId: from });
     });
 
-    it('404: an unknown cohort and one of another course', async () => {
+    it('returns 404 for an unknown cohort and for a cohort of another course', async () => {
       const [{ id }, other] = [await build(), await build()];
       await eachCase([newId(), other.to], async (cohort) =>
         expectError(await change('move', { cohort_id: cohort }, id), 'not_found'),
       );
     });
 
-    it('409 enrollment_revoked; 404 for an unknown or foreign cohort', async () => {
+    it('returns 409 enrollment_revoked, and 404 in preference for an unknown or foreign cohort', async () => {
       const [{ id, to }, other] = [await build(), await build()];
       await change('revoke', undefined, id);
       await eachCase([newId(), other.to], async (cohort) =>
@@ -118,7 +118,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('PUT …/end', () => {
-    it('200: moves or removes the end, each change with one fact; the same end changes nothing', async () => {
+    it('moves or removes the end with one fact per change, and changes nothing for the current end', async () => {
       const [one, two] = [inDays(10).toISOString(), inDays(20).toISOString()];
       await eachCase([one, one, two, one], async (end) => {
         const { status, body } = await change('end', { ends_at: end });
@@ -135,18 +135,18 @@ describe('changes of an enrollment', () => {
       ]);
     });
 
-    it('200: an end in the past ends the access', async () => {
+    it('ends the access by an end in the past', async () => {
       const { id } = await buildEnrollment(club.id, { startsAt: inDays(-9) });
       const { body } = await change('end', { ends_at: inDays(-1).toISOString() }, id);
       expect(body.data.status).to.equal('expired');
     });
 
-    it('409 enrollment_revoked', async () => {
+    it('returns 409 for a revoked enrollment, with the code enrollment_revoked', async () => {
       await change('revoke');
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('409 already_enrolled: an ended enrollment cannot be extended beside a later active one', async () => {
+    it('returns 409 already_enrolled for the extension of an ended enrollment beside an active one', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;
@@ -158,7 +158,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('restore', undefined, next.id), 'already_enrolled');
     });
 
-    it('422: an end not after the beginning; changes nothing', async () => {
+    it('returns 422 for an end not after the beginning, and changes nothing', async () => {
       const before = await rowCounts();
       expectError(await change('end', { ends_at: inDays(-1).toISOString() }), 'invalid_request');
       expectError(await change('end', { ends_at: '2027-02-30T00:00:00Z' }), 'invalid_request');
@@ -173,7 +173,7 @@ describe('changes of an enrollment', () => {
       return source.query<object[]>(`SELECT revoked_reason FROM enrollments WHERE id = $1`, [id]);
     };
 
-    it('204: raises access.revoked with the reason removal, and hides the row from lists and reads', async () => {
+    it('raises access.revoked with the reason removal, and hides the row from lists and reads', async () => {
       const { status, text } = await remove();
       expect([status, text]).to.deep.equal([204, '']);
       expect(await types()).to.deep.equal(['access.revoked']);
@@ -183,14 +183,14 @@ describe('changes of an enrollment', () => {
       expect(await types()).to.deep.equal(['access.revoked']);
     });
 
-    it('204: removes a revoked enrollment without another fact', async () => {
+    it('removes a revoked enrollment without another fact', async () => {
       await change('revoke');
       expect((await remove()).status).to.equal(204);
       expect(await types()).to.deep.equal(['access.revoked']);
     });
   });
 
-  it('404: an unknown, removed or foreign enrollment and one of a removed student, in every change', async () => {
+  it('returns 404 for an unknown, removed or foreign enrollment and for a removed student’s enrollment', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
     await call('DELETE', `/v1/clubs/${club.id}/students/${enrollment.studentId}`, { token: club.owner.token });

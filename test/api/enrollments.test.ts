@@ -25,7 +25,7 @@ describe('enrollments', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/enrollments', () => {
-    it('201: returns the whole record, as it is read afterwards, and raises one access.granted', async () => {
+    it('creates an enrollment, returns the whole record, and raises one access.granted', async () => {
       const delivery = await buildAccessDelivery(club.id);
       const { status, body } = await grant(delivery.id);
       expect(status).to.equal(201);
@@ -45,15 +45,15 @@ describe('enrollments', () => {
       ]);
     });
 
-    it('201: takes given dates and cohort in place of the delivery’s', async () => {
+    it('uses the given dates and cohort instead of the delivery’s', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });
-      const given = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
-      expect((await grant(id, given)).body.data).to.include({ ...given, status: 'active' });
+      const dates = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
+      expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('201: without dates, lasts for the delivery’s days, else as long as its cohort', async () => {
+    it('lasts for the delivery’s days without given dates, or else as long as the cohort', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -72,7 +72,7 @@ describe('enrollments', () => {
       ]);
     });
 
-    it('404: an unknown, foreign or removed student, an unknown or foreign delivery, a wrong cohort', async () => {
+    it('returns 404 for an unknown, foreign or removed student or delivery, and for a wrong cohort', async () => {
       const other = await buildClub();
       const delivery = await buildAccessDelivery(club.id);
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
@@ -94,7 +94,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
-    it('404 before 409: an unknown and a foreign cohort, though the student has the delivery', async () => {
+    it('returns 404 in preference to 409 for an unknown or foreign cohort', async () => {
       const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);
@@ -105,7 +105,7 @@ describe('enrollments', () => {
       expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
     });
 
-    it('409 already_enrolled: changes nothing; 201 once the enrollment has ended', async () => {
+    it('returns 409 already_enrolled and changes nothing, and returns 201 once the enrollment has ended', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();
@@ -117,7 +117,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('201: beside a purchase and a revoked enrollment', async () => {
+    it('creates an enrollment in addition to a purchase and a revoked enrollment', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const ofStudent = { studentId: student.id, deliveryId: id };
       await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
@@ -125,14 +125,14 @@ describe('enrollments', () => {
       expect((await grant(id)).status).to.equal(201);
     });
 
-    it('409 delivery_archived: writes nothing', async () => {
+    it('returns 409 delivery_archived, and writes nothing', async () => {
       const { id } = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       expectError(await grant(id), 'delivery_archived');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409: ten grants at the same time give one enrollment and one fact', async () => {
+    it('creates one enrollment and one fact for ten simultaneous grants, and answers the others with 409', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const answers = await Promise.all(Array.from({ length: 10 }, () => grant(id)));
       expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
@@ -143,7 +143,7 @@ describe('enrollments', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('422: an end not after the beginning', async () => {
+    it('returns 422 for an end not after the beginning', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const before = await rowCounts();
       await eachCase(
@@ -160,7 +160,7 @@ describe('enrollments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/enrollments', () => {
-    it('200: newest first, by student, delivery and revocation, without removed and foreign ones', async () => {
+    it('lists newest first, by student, delivery and revocation, without removed and foreign enrollments', async () => {
       await buildEnrollment((await buildClub()).id);
       const first = await buildEnrollment(club.id, { studentId: student.id });
       const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });
@@ -182,7 +182,7 @@ describe('enrollments', () => {
       expect(await ids(`student_id=${newId()}`)).to.deep.equal([0]);
     });
 
-    it('200: shows the status of the moment: active, expired, revoked with time and reason', async () => {
+    it('shows the current status: active, expired, or revoked with time and reason', async () => {
       const endsAt = new Date(inDays(1 / 24));
       const one = await buildEnrollment(club.id, { endsAt });
       const statusOf = async () => (await send('GET', `/enrollments/${one.id}`)).body.data.status;
@@ -195,7 +195,7 @@ describe('enrollments', () => {
     });
   });
 
-  it('404: an unknown, a removed and a foreign enrollment', async () => {
+  it('returns 404 for an unknown, removed or foreign enrollment', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
     await eachCase([newId(), foreign.id, removed.id], async (id) =>
@@ -204,7 +204,7 @@ describe('enrollments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/enrollments', () => {
-    it('200: lists the student’s own with the names of their deliveries, without removed ones', async () => {
+    it('lists the student’s own enrollments with delivery names, without removed enrollments', async () => {
       const delivery = await buildAccessDelivery(club.id);
       const own = await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id });
       const revoked = await buildEnrollment(club.id, { studentId: student.id, revoked: 'refund' });

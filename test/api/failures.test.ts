@@ -1,4 +1,4 @@
-/** When the service itself fails, callers and operators see no stack, no SQL, no path, and no personal data. */
+/** Tests that internal failures show no stack, SQL, path or personal data to callers and operators. */
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { ApiDeps } from '../../api/middleware/context.ts';
@@ -13,11 +13,11 @@ import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/race
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** Must not appear in an answer or in the log: paths of the machine, the statement, the caller's own data. */
+/** These texts must not be in an answer or in the log: file paths, the SQL statement, the caller's own data. */
 const betraying =
   /node_modules|file:\/\/|\/(?:domain|platform)\/|\.ts:\d|\bat \w+ \(|SELECT|INSERT|UPDATE|relation|syntax|constraint/i;
 
-describe('500: the service fails', () => {
+describe('500 for an internal failure', () => {
   const email = `somebody-${newId()}@example.com`;
   let api: ServedApp;
   let clubId: string;
@@ -33,7 +33,7 @@ describe('500: the service fails', () => {
       headers: { 'x-request-id': 'the-request-1' },
     });
 
-  it('answers in the error envelope with the request id and no internals', async () => {
+  it('returns the error envelope with the request id and without internals', async () => {
     const answer = await signUp();
     expectError(answer, 'internal_error');
     expect(answer.body.error.message).to.equal('Something went wrong on our side. Request id: the-request-1');
@@ -42,7 +42,7 @@ describe('500: the service fails', () => {
     expect(answer.text).to.not.include(email);
   });
 
-  it('logs name, code and place of the error under the request id, without data or statement', async () => {
+  it('logs name, code and source location of the error with the request id, without data or statement', async () => {
     await signUp();
     const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     const failed = lines.find(({ msg, request_id: id }) => msg === 'request failed' && id === 'the-request-1');
@@ -55,7 +55,7 @@ describe('500: the service fails', () => {
     );
   });
 
-  it('logs the route’s pattern, never the path or the query', async () => {
+  it('logs the route’s pattern, and neither the path nor the query', async () => {
     await callAt(api.base, 'GET', `/v1/clubs/${clubId}/students?q=${encodeURIComponent(email)}`);
     await callAt(api.base, 'POST', `/webhooks/platform/a-token-in-the-path`, { body: {} });
     const routes = api.log
@@ -77,7 +77,7 @@ describe('500: the service fails', () => {
   });
 });
 
-/** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
+/** Makes reads of clubs fail with an error of Postgres that quotes the row. */
 function withBrokenDatabase(usual: ApiDeps): ApiDeps {
   const { db } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
@@ -96,12 +96,12 @@ function withBrokenDatabase(usual: ApiDeps): ApiDeps {
 }
 
 describe('a transaction that fails midway', () => {
-  it('leaves every table as before, and answers 500', async () => {
+  it('changes no table, and the answer is 500', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `refuse_mails_${newId().replaceAll('-', '')}`;
     const before = await rowCounts();
-    // The last statement of a creation asks for the mail; here it fails.
+    // The last statement of a student's creation inserts the mail. The trigger makes this statement fail.
     await source.query(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN IF NEW.club_id = '${club.id}' THEN RAISE EXCEPTION 'no mail'; END IF; RETURN NEW; END $$`);
     await source.query(
@@ -131,14 +131,14 @@ describe('a transaction that fails midway', () => {
   });
 });
 
-describe('503 busy: other requests hold what this one needs (ENG-17)', () => {
+describe('503 busy while other requests hold a lock or connections (ENG-17)', () => {
   const create = (club: TestClub) =>
     call('POST', `/v1/clubs/${club.id}/students`, {
       token: club.owner.token,
       body: { name: 'Ada', email: `${newId()}@example.com` },
     });
 
-  /** Tokens with which people who signed up confirm their address: from then on they count. */
+  /** Returns tokens with which students confirm their sign-up. Confirmed students count towards the plan's limit. */
   async function tokensToConfirm({ id: clubId }: TestClub, count: number): Promise<string[]> {
     const [source, { vault }] = [await testDatabase(), await testDeps()];
     const ids = Array.from({ length: count }, newId);
@@ -158,7 +158,7 @@ describe('503 busy: other requests hold what this one needs (ENG-17)', () => {
       (await tokensToConfirm(club, 25)).map((token) => () => studentAccounts(club.id).verify(token)),
   };
   for (const [name, requestsOf] of Object.entries(waiting)) {
-    it(`answers another club while 25 ${name} of one club wait for its count of students`, async () => {
+    it(`answers another club while 25 ${name} of one club wait for the lock of its student count`, async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const requests = await requestsOf(club);
       let answers: Promise<Answer>[] = [];
@@ -176,7 +176,7 @@ describe('503 busy: other requests hold what this one needs (ENG-17)', () => {
     });
   }
 
-  it('answers a request that had to wait too long for a lock, with Retry-After and without a trace', async () => {
+  it('returns Retry-After and writes nothing if a request waits too long for a lock', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `lock_mails_${newId().replaceAll('-', '')}`;
@@ -198,7 +198,7 @@ describe('503 busy: other requests hold what this one needs (ENG-17)', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('ends the wait for a lock after 5 s, before the shortest lease is over (10 s)', async () => {
+  it('ends the wait for a lock after 5 s, before the shortest lease ends (10 s)', async () => {
     const [row] = await (await testDatabase()).query<{ lock_timeout: string }[]>('SHOW lock_timeout');
     expect(row?.lock_timeout).to.equal('5s');
   });

@@ -1,4 +1,4 @@
-/** Ids of another club's records answer like unknown ids (DEC-19), and both clubs stay as they were. */
+/** Tests that ids of another club's records get the answers of unknown ids (DEC-19), and that both clubs stay unchanged. */
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
@@ -23,7 +23,7 @@ import {
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
 const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
 
-/** The ids of the path: the club's own records, except the ids that are given. */
+/** Returns the ids of the path: the club's own records, unless `others` replaces them. */
 function idsFor(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -34,7 +34,7 @@ function idsFor(
   return { clubId: own.id, ...Object.fromEntries(records), ...others };
 }
 
-/** The contents of a good request about the club's own records. @param named the records in its body besides its example */
+/** Returns the contents of a valid request about the club's own records. @param named the record that the body names in addition to its example */
 function carriedBy(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -45,10 +45,10 @@ function carriedBy(
   return { ...(kind && { token: tokenOf(own, kind) }), ...sentTo(operation), ...(body && { body }) };
 }
 
-/** Addresses of files are signed anew each second. */
+/** Removes the signatures of file addresses, because addresses are signed again each second. */
 const withoutSignatures = (text: string) => text.replaceAll(/X-Amz-(?:Date|Signature)=\w+/g, '');
 
-/** Calls without waiting for the end of a stream. @returns status and text; of a stream the status alone */
+/** Makes a request without waiting for the end of a stream. @returns status and text, or only the status of a stream */
 async function look({ method }: ContractOperation, path: string, { token, body, raw, headers }: Call): Promise<string> {
   const { port } = await testApi();
   const payload = raw ?? (body === undefined ? null : JSON.stringify(body));
@@ -68,10 +68,10 @@ async function look({ method }: ContractOperation, path: string, { token, body, 
   return String(response.status);
 }
 
-/** How a request about own records is answered: it succeeds, or their state does not allow it. */
+/** A request about own records either succeeds or conflicts with their state. */
 const judged = /^(2\d\d|409)/;
 
-/** Every choice of one or more. */
+/** Returns every nonempty subset of the items. */
 function choicesOf<T>(items: readonly T[]): T[][] {
   return items
     .reduce<T[][]>((choices, item) => [...choices, ...choices.map((choice) => [...choice, item])], [[]])
@@ -79,9 +79,9 @@ function choicesOf<T>(items: readonly T[]): T[][] {
 }
 
 describe('ids of another club', () => {
-  /** The club whose records are named. */
+  /** The club whose records the requests name. */
   let foreign: FurnishedClub;
-  /** The club that reads. Each write has its own club, because it changes its records in the end. */
+  /** The club that sends the reads. Each write has its own club, because it changes the records of the club. */
   let reader: FurnishedClub;
   let theirRows: Record<string, string[]>;
   const lendIds = async () => {
@@ -93,14 +93,14 @@ describe('ids of another club', () => {
     reader = await buildFurnishedClub();
   });
   afterEach(async function () {
-    // A change of the other club must not fail the tests after it.
+    // A change of the other club must not affect later tests.
     if (this.currentTest?.isFailed()) await lendIds();
   });
   const callerOf = async ({ method }: ContractOperation) => (method === 'get' ? reader : buildFurnishedClub());
   const expectNothingOfForeign = (text: string) => {
     for (const [record, id] of Object.entries(foreign.records)) expect(text, record).not.to.contain(id);
   };
-  /** Makes the request about the club's own records: it is good, and the other club has no part in it. @returns the answer */
+  /** Makes the request about the club's own records, to prove that the request is valid and does not need the other club. @returns the answer */
   const expectOwn = async (own: FurnishedClub, operation: ContractOperation, path: string, carried: Call) => {
     const answer = await look(operation, path, carried);
     expect(answer, 'for the own records').to.match(judged);
@@ -111,26 +111,26 @@ describe('ids of another club', () => {
     return answer;
   };
 
-  describe('in the path: 404 as for an unknown id, and no change', () => {
+  describe('ids in the path', () => {
     for (const operation of clubOperations.filter(({ pathParameters }) => pathParameters.length > 1)) {
       for (const kind of operation.auth) {
-        it(`${nameOf(operation)} (${kind})`, async () => {
+        it(`returns 404 and changes nothing: ${nameOf(operation)} (${kind})`, async () => {
           const own = await callerOf(operation);
           const carried = carriedBy(operation, kind, own);
           const send = (others: PathParameters) =>
             call(operation.method.toUpperCase(), pathOf(operation, idsFor(operation, kind, own, others)), carried);
           const before = await rowsOfClubs(own.id, foreign.id);
-          const got: Record<string, unknown> = {};
-          const wanted: Record<string, unknown> = {};
+          const actual: Record<string, unknown> = {};
+          const expected: Record<string, unknown> = {};
           for (const named of choicesOf(namedInPath(operation, kind))) {
             const places = named.map(({ place }) => place).join(' and ');
             const idsOf = (id: (one: NamedRecord) => string | undefined) =>
               Object.fromEntries(named.map((one) => [one.place, id(one)]));
             const answer = await send(idsOf(({ record }) => foreign.records[record]));
-            got[places] = [codeOf(answer), visible(answer)];
-            wanted[places] = ['not_found', visible(await send(idsOf(() => undefined)))];
+            actual[places] = [codeOf(answer), visible(answer)];
+            expected[places] = ['not_found', visible(await send(idsOf(() => undefined)))];
           }
-          expect(got).to.deep.equal(wanted);
+          expect(actual).to.deep.equal(expected);
           expect(await rowsOfClubs(own.id, foreign.id)).to.deep.equal(before);
 
           await expectOwn(own, operation, pathOf(operation, idsFor(operation, kind, own)), carried);
@@ -139,11 +139,11 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('in the body or the query: the answer for an unknown id, and no change', () => {
+  describe('ids in the body or the query', () => {
     for (const operation of clubOperations) {
       const [inBody, inQuery] = [placesInBody(operation), placesInQuery(operation)];
       for (const place of [...inBody, ...inQuery]) {
-        it(`${nameOf(operation)}: ${place}`, async () => {
+        it(`are answered like an unknown id: ${nameOf(operation)}: ${place}`, async () => {
           const own = await callerOf(operation);
           const [kind] = operation.auth;
           const path = pathOf(operation, idsFor(operation, kind, own));
@@ -170,21 +170,21 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('as the id that a caller chooses: nothing of the other club is touched', () => {
-    /** The owner of the ids, and the answer. Add-ons are judged only if there is a processor (add-ons.test.ts). */
+  describe('ids that a caller chooses, which touch no record of another club', () => {
+    /** The owner of the ids, and the answer. Add-ons need a payment processor, so add-ons.test.ts tests them. */
     const outcomes: Partial<Record<OperationId, [RecordName, number | string]>> = {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],
       buyAddOn: ['addOn', 'not_configured'],
       publishSpacePost: ['post', 'post_exists'],
       publishPostComment: ['postComment', 'post_exists'],
-      enrollInAutomation: ['award', 202], // starts no student, because the students are the other club's, too
+      enrollInAutomation: ['award', 202], // starts no student, because the students are also in the other club
     };
     for (const operation of clubOperations.filter(choosesId)) {
-      it(nameOf(operation), async () => {
+      it(`changes no record of the other club: ${nameOf(operation)}`, async () => {
         const [record, outcome] = outcomes[operation.operationId] ?? [];
         if (record === undefined)
-          throw new Error(`Say what ${operation.operationId} answers to an id of another club.`);
+          throw new Error(`No expected answer for ${operation.operationId} with an id of another club`);
         const own = await buildFurnishedClub();
         const [kind] = operation.auth;
         const { body, ...carried } = carriedBy(operation, kind, own);
@@ -196,7 +196,7 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('without a named record: the answer does not depend on another club', () => {
+  describe('requests that name no record, which do not depend on other clubs', () => {
     const readings = clubOperations.filter(
       ({ method, pathParameters }) => method === 'get' && pathParameters.length === 1,
     );
@@ -208,7 +208,7 @@ describe('ids of another club', () => {
       await buildFurnishedClub();
     });
     for (const operation of readings) {
-      it(nameOf(operation), async () => {
+      it(`returns an equal answer after another club was created: ${nameOf(operation)}`, async () => {
         const answer = await read(operation);
         expect(answer).to.match(/^200 /);
         expect(answer).to.equal(answers.get(operation.operationId));

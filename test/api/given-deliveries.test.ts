@@ -1,4 +1,4 @@
-/** Deliveries that come with an account: those in an invitation, and free ones at sign-up. */
+/** Tests deliveries that a new account receives: deliveries in an invitation, and free deliveries at sign-up. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
@@ -10,7 +10,7 @@ import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
 
 const someone = () => `${newId()}@example.com`;
 
-describe('deliveries given with an account', () => {
+describe('deliveries of a new account', () => {
   let club: TestClub;
   let send: ClubCalls;
   beforeEach(async () => {
@@ -18,7 +18,7 @@ describe('deliveries given with an account', () => {
     send = callsOf(club);
   });
   const types = async () => (await factsOf(club.id)).map(({ type }) => type);
-  const given = async (query = '') => {
+  const grantsOf = async (query = '') => {
     const { data } = (await send('GET', `/enrollments${query}`)).body;
     return data.map((one: { source: string; delivery: { id: Id } }) => [one.source, one.delivery.id]);
   };
@@ -27,26 +27,26 @@ describe('deliveries given with an account', () => {
     const invite = (ids: readonly Id[], email = someone()) =>
       send('POST', '/students', { name: 'Ada', email, delivery_ids: ids });
 
-    it('201: raises student.created and one access.granted each; gives no free delivery', async () => {
+    it('raises student.created and an access.granted for each delivery, and grants no free delivery', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
       const { status, body } = await invite([one.id, two.id]);
       expect(status).to.equal(201);
       expect(await types()).to.deep.equal(['student.created', 'access.granted', 'access.granted']);
-      expect(await given(`?student_id=${body.data.id}`)).to.have.deep.members([
+      expect(await grantsOf(`?student_id=${body.data.id}`)).to.have.deep.members([
         ['invite', one.id],
         ['invite', two.id],
       ]);
     });
 
-    it('201: gives a delivery once for two spellings of its id, and none for an empty list', async () => {
+    it('grants a delivery once for two spellings of its id, and grants none for an empty list', async () => {
       const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
-      expect(await given()).to.deep.equal([['invite', id]]);
+      expect(await grantsOf()).to.deep.equal([['invite', id]]);
     });
 
-    it('404, 409, 422: an unknown, foreign, archived, repeated id, 51 of them; writes nothing', async () => {
+    it('refuses unknown, foreign, archived and repeated ids and more than 50 ids, and writes nothing', async () => {
       const good = await buildAccessDelivery(club.id);
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const archived = await buildAccessDelivery(club.id, { archived: true });
@@ -59,15 +59,15 @@ describe('deliveries given with an account', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 email_taken: gives a known person nothing', async () => {
+    it('returns 409 email_taken, and grants nothing to the existing student', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const email = someone();
       await invite([], email);
       expectError(await invite([id], email), 'email_taken');
-      expect(await given()).to.deep.equal([]);
+      expect(await grantsOf()).to.deep.equal([]);
     });
 
-    it('404 before 409: an unknown delivery before a known e-mail', async () => {
+    it('returns 404 for an unknown delivery in preference to 409 for a known e-mail', async () => {
       const email = someone();
       await invite([], email);
       expectError(await invite([newId()], email), 'not_found');
@@ -78,33 +78,33 @@ describe('deliveries given with an account', () => {
     const signUp = (email = someone()) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('202: gives the club’s free deliveries, without archived ones', async () => {
+    it('grants the club’s free deliveries, without archived deliveries', async () => {
       const free = await buildAccessDelivery(club.id, { free: true });
       await buildAccessDelivery(club.id);
       await buildAccessDelivery(club.id, { free: true, archived: true });
       await buildAccessDelivery((await buildClub()).id, { free: true });
       await signUp();
-      expect(await given()).to.deep.equal([['free', free.id]]);
+      expect(await grantsOf()).to.deep.equal([['free', free.id]]);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
 
-    it('202: omits a free delivery whose cohort has ended', async () => {
+    it('omits a free delivery whose cohort has ended', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - 1_000) });
       const opens = { courseId: course.id, cohortId: over.id };
       await buildAccessDelivery(club.id, { ...opens, free: true });
       const forDays = await buildAccessDelivery(club.id, { ...opens, free: true, accessDays: 3 });
       expect((await signUp()).status).to.equal(202);
-      expect(await given()).to.deep.equal([['free', forDays.id]]);
+      expect(await grantsOf()).to.deep.equal([['free', forDays.id]]);
     });
 
-    it('202: a repeated sign-up gives nothing, not even what is free since then', async () => {
+    it('grants nothing on a repeated sign-up, not even deliveries that became free later', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const email = someone();
       await Promise.all([signUp(email), signUp(email), signUp(email)]);
       await buildAccessDelivery(club.id, { free: true });
       await signUp(email.toUpperCase());
-      expect(await given()).to.have.length(1);
+      expect(await grantsOf()).to.have.length(1);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
   });

@@ -1,4 +1,4 @@
-/** Every operation of the classroom answers hidden records like missing ones, and writes nothing. */
+/** Tests that every classroom operation answers hidden records like missing records, and writes nothing. */
 import { expect } from 'chai';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';
@@ -36,17 +36,17 @@ describe('hidden lessons', () => {
     classroom = classroomOf(course, learner);
   });
 
-  /** Asserts that all are 404, that nothing tells them apart, and that nothing was written since. */
+  /** Asserts that all answers are 404 and equal, and that no request wrote a row. */
   async function expectAlike(before: Record<string, number>, answers: readonly Answer[]): Promise<void> {
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));
-    // A budget that is spent call by call shows in no answer but a refused one.
+    // Removes the headers of rate limits, because their values change with each call.
     expect(new Set(answers.map(visible)).size).to.equal(1);
     expect(await rowCounts()).to.deep.equal(before);
   }
 
   for (const [operation, act] of Object.entries(onLessons)) {
     describe(operation, () => {
-      it('404: every lesson that the student may not see and an unknown one get the same bytes', async () => {
+      it('returns byte-equal 404 answers for each lesson that the student may not see and an unknown lesson', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildLesson(await buildOpenCourse((await buildClub()).id));
         const hidden = await buildLesson(course, { published: false });
@@ -65,7 +65,7 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('422: a public id of 33 characters; 404 for one of 1 and of 32', async () => {
+      it('returns 422 for a lesson’s public id of 33 characters, and 404 for 1 and 32 characters', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
@@ -74,7 +74,7 @@ describe('hidden lessons', () => {
 
   for (const [operation, act] of Object.entries(onCourses)) {
     describe(operation, () => {
-      it('404: every course that the student may not see and an unknown one get the same bytes', async () => {
+      it('returns byte-equal 404 answers for each course that the student may not see and an unknown course', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildOpenCourse((await buildClub()).id);
         const answers = [await act(outsider, course.publicId)];
@@ -88,7 +88,7 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('422: a public id of 33 characters; 404 for one of 1 and of 32', async () => {
+      it('returns 422 for a course’s public id of 33 characters, and 404 for 1 and 32 characters', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
@@ -98,7 +98,7 @@ describe('hidden lessons', () => {
   describe('access to the lessons of a course', () => {
     const [first, second] = [() => course.lessons[0]?.publicId ?? '', () => course.lessons[1]?.publicId ?? ''];
 
-    it('begins with the enrollment, and ends with it or with its revocation', async () => {
+    it('begins with the enrollment, and ends with the enrollment or its revocation', async () => {
       const source = await testDatabase();
       const change = (set: string) =>
         source.query(`UPDATE enrollments SET ${set} WHERE id = $1`, [learner.enrollmentId]);
@@ -116,7 +116,7 @@ describe('hidden lessons', () => {
       expect(await completionsOf(learner.id)).to.deep.equal([]);
     });
 
-    it('is closed while the course is unpublished, and goes on once it is published again', async () => {
+    it('is closed while the course is unpublished, and opens again when it is published', async () => {
       const write = callsOf(club);
       await classroom.complete(first());
       await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
@@ -133,7 +133,7 @@ describe('hidden lessons', () => {
       ]);
     });
 
-    it('401: an administrator’s session', async () => {
+    it('returns 401 for an administrator’s session', async () => {
       const { token } = club.owner;
       const path = `/v1/clubs/${club.id}/classroom/lessons/${first()}`;
       expectError(await call('GET', path, { token }), 'unauthenticated');

@@ -1,4 +1,4 @@
-/** Rules for every request: paths, methods, headers, origins, request ids. */
+/** Tests rules for every request: paths, methods, headers, origins and request ids. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
@@ -13,8 +13,8 @@ const request = (line: string, ...headers: string[]) =>
   `${line} HTTP/1.1\r\n${['Host: api.example.com', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`;
 const codeOf = ({ body }: RawAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code;
 
-describe('404: an unknown path', () => {
-  it('answers in the error envelope, with and without a session, for every method', async () => {
+describe('404 for an unknown path', () => {
+  it('returns the error envelope, with and without a session, for every method', async () => {
     const { owner } = await buildClub();
     await eachCase(
       ['/', '/v1', '/v2/me', '/v1/nothing', '/internal/anything', '/v1/clubs', '/favicon.ico'],
@@ -27,7 +27,7 @@ describe('404: an unknown path', () => {
     );
   });
 
-  it('includes a path in another letter case, with a slash more or fewer', async () => {
+  it('applies to a path in another letter case, with an added or a missing slash', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students'],
@@ -36,8 +36,8 @@ describe('404: an unknown path', () => {
   });
 });
 
-describe('405: a known path, another method', () => {
-  /** Not those of a path with a parameter that this one may be a value of: `media/storage` and `media/{mediaId}`. */
+describe('405 for another method of a known path', () => {
+  /** Excludes paths with a parameter that matches this path too: `media/{mediaId}` matches `media/storage`. */
   const methodsOf = (path: string) =>
     everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
@@ -65,7 +65,7 @@ describe('405: a known path, another method', () => {
 });
 
 describe('malformed percent-encoding in a path', () => {
-  it('is never a 500, but an invalid id or an unknown path', async () => {
+  it('returns 403, 404 or 422, and never 500', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     await eachCase(['%', '%zz', '%E0%A4%A', '%c0%af', '%00', '%FF'], async (bad) => {
@@ -83,7 +83,7 @@ describe('malformed percent-encoding in a path', () => {
 });
 
 describe('query parameters', () => {
-  it('400: an unknown parameter, in every operation that does not allow any', async () => {
+  it('returns 400 for an unknown parameter in every operation that allows none', async () => {
     for (const operation of everyOperation.filter(({ takesAnyQuery }) => !takesAnyQuery)) {
       const { id, owner } = await buildClub();
       const token = operation.auth.includes('admin')
@@ -98,7 +98,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('400: a repeated parameter, a value of another type; 422: a NUL byte', async () => {
+  it('returns 400 for a repeated parameter or a wrong type, and 422 for a NUL byte', async () => {
     const { id, owner } = await buildClub();
     const list = (query: string) => call('GET', `/v1/clubs/${id}/students?${query}`, { token: owner.token });
     const malformed = [
@@ -122,7 +122,7 @@ describe('query parameters', () => {
 });
 
 describe('HEAD', () => {
-  it('answers as GET does, with the same checks and without a body', async () => {
+  it('gets the status and headers of GET, after equal checks, without a body', async () => {
     const { id, owner } = await buildClub();
     const head = (path: string, token?: string) => call('HEAD', path, { token });
     const good = await head(`/v1/clubs/${id}/students`, owner.token);
@@ -135,7 +135,7 @@ describe('HEAD', () => {
 });
 
 describe('headers', () => {
-  it('431: headers of 64 KB, in the error envelope', async () => {
+  it('returns 431 in the error envelope for headers of 64 KB', async () => {
     const before = await rowCounts();
     const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
     expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
@@ -144,7 +144,7 @@ describe('headers', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400: unreadable HTTP, in the error envelope', async () => {
+  it('returns 400 in the error envelope for unreadable HTTP', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET\r\n\r\n',
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('400: two lengths, or a length and chunks, so that no request can be smuggled in', async () => {
+  it('returns 400 for two lengths, or a length with chunks, so that no request is smuggled in', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [
@@ -177,7 +177,7 @@ describe('headers', () => {
     expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
   });
 
-  it('415: a body without a content type', async () => {
+  it('returns 415 for a body without a content type', async () => {
     const answer = await sendRaw(request('POST /v1/auth/verify-email', 'Content-Length: 2'), '{}');
     expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
   });
@@ -193,7 +193,7 @@ describe('headers', () => {
     );
   });
 
-  it('every answer is JSON in UTF-8, with no-store and nosniff, without cookies', async () => {
+  it('sends every answer as JSON in UTF-8, with no-store and nosniff, without cookies', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       [await call('GET', '/v1/me', { token }), await call('GET', '/v1/me'), await call('GET', '/no')],
@@ -265,7 +265,7 @@ describe('CORS', () => {
     await eachCase(others, async (origin) => expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]));
   });
 
-  it('OPTIONS without an origin is 405 with Allow', async () => {
+  it('answers OPTIONS without an origin with 405 and Allow', async () => {
     const answer = await call('OPTIONS', '/v1/auth/session');
     expectError(answer, 'method_not_allowed');
     expect(answer.headers.get('allow')?.split(', ')).to.have.members(['GET', 'PATCH', 'DELETE']);
@@ -273,8 +273,8 @@ describe('CORS', () => {
 });
 
 describe('X-Request-Id', () => {
-  const idFor = async (brought?: string) =>
-    (await call('GET', '/v1/me', { headers: brought === undefined ? {} : { 'x-request-id': brought } })).headers.get(
+  const idFor = async (sentId?: string) =>
+    (await call('GET', '/v1/me', { headers: sentId === undefined ? {} : { 'x-request-id': sentId } })).headers.get(
       'x-request-id',
     );
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -284,13 +284,13 @@ describe('X-Request-Id', () => {
     expect(one).to.match(uuid).and.not.equal(two);
   });
 
-  it('repeats the caller’s: 8 to 64 letters, digits, dots, dashes and underscores', async () => {
+  it('repeats the caller’s id of 8 to 64 letters, digits, dots, dashes and underscores', async () => {
     await eachCase(['abcd1234', 'A.b_c-1.2', 'x'.repeat(64), newId()], async (id) =>
       expect(await idFor(id)).to.equal(id),
     );
   });
 
-  it('replaces a caller’s that could break a log line or a header', async () => {
+  it('replaces a caller’s id that could break a log line or a header', async () => {
     for (const id of [
       'short',
       'x'.repeat(65),

@@ -1,4 +1,4 @@
-/** Invitations end with the right of their inviter to give the role (DEC-151). */
+/** Tests that invitations end when their inviter loses the right to give the role (DEC-151). */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { roles, type Role } from '../../entities/clubs/values.ts';
@@ -12,13 +12,13 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const person = { name: 'Edsger Example', password: 'the invited phrase' };
 const accept = (token: string) => call('POST', '/v1/auth/admin/invitations/accept', { body: { token, ...person } });
 
-describe('invitations of a person who was demoted or removed', () => {
+describe('invitations whose inviter is demoted or removed', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
   });
 
-  /** @returns the invitation's token */
+  /** @returns the token of the invitation */
   async function invited(by: string, role: Role): Promise<string> {
     const email = `${newId()}@example.com`;
     const { status, body } = await call('POST', `/v1/clubs/${club.id}/members`, { token: by, body: { email, role } });
@@ -36,7 +36,7 @@ describe('invitations of a person who was demoted or removed', () => {
       .toSorted();
   };
 
-  const kept: readonly (readonly [before: Role, after: Role | 'removed', left: readonly Role[]])[] = [
+  const cases: readonly (readonly [before: Role, after: Role | 'removed', remaining: readonly Role[]])[] = [
     ['owner', 'owner', ['admin', 'editor', 'owner', 'support']],
     ['owner', 'admin', ['admin', 'editor', 'support']],
     ['owner', 'editor', []],
@@ -48,18 +48,18 @@ describe('invitations of a person who was demoted or removed', () => {
     ['admin', 'removed', []],
   ];
 
-  it('keeps those whose role the inviter may still give, and ends the others', async () => {
-    await eachCase(kept, async ([before, after, left]) => {
+  it('keeps invitations for roles that the inviter may still give, and ends the others', async () => {
+    await eachCase(cases, async ([before, after, remaining]) => {
       const inviter = await buildMember(club.id, before);
-      const given = before === 'owner' ? roles : roles.filter((role) => role !== 'owner');
+      const givableRoles = before === 'owner' ? roles : roles.filter((role) => role !== 'owner');
       const tokens = new Map<Role, string>();
-      for (const role of given) tokens.set(role, await invited(inviter.token, role));
+      for (const role of givableRoles) tokens.set(role, await invited(inviter.token, role));
       const { status } = after === 'removed' ? await remove(inviter.id) : await change(inviter.id, after);
       expect(status).to.equal(after === 'removed' ? 204 : 200);
-      expect(await openRoles()).to.deep.equal(left);
+      expect(await openRoles()).to.deep.equal(remaining);
       for (const [role, token] of tokens)
         expect((await accept(token)).status, `${before} to ${after}: ${role}`).to.equal(
-          left.includes(role) ? 200 : 410,
+          remaining.includes(role) ? 200 : 410,
         );
       expect(await openRoles()).to.deep.equal([]);
     });
@@ -74,15 +74,15 @@ describe('invitations of a person who was demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('ends those of an administrator who leaves the club themselves', async () => {
+  it('ends the invitations of an administrator who leaves the club', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
-    const left = await call('DELETE', `/v1/clubs/${club.id}/members/${admin.id}`, { token: admin.token });
-    expect(left.status).to.equal(204);
+    const answer = await call('DELETE', `/v1/clubs/${club.id}/members/${admin.id}`, { token: admin.token });
+    expect(answer.status).to.equal(204);
     expectError(await accept(token), 'token_gone');
   });
 
-  it('answers a token of an ended invitation as an unknown one, and opens no account', async () => {
+  it('answers a token of an ended invitation like an unknown token, and opens no account', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'editor');
     await change(admin.id, 'support');
@@ -91,7 +91,7 @@ describe('invitations of a person who was demoted or removed', () => {
     expect(visible(answer)).to.equal(visible(await accept('A'.repeat(43))));
   });
 
-  it('refuses a token whose inviter was demoted by a process that ends no invitations', async () => {
+  it('refuses a token if a process of an older release demoted the inviter and ended no invitations', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('invitations of a person who was demoted or removed', () => {
     });
   });
 
-  it('ends those without a recorded inviter with whoever could have given them', async () => {
+  it('ends invitations without a recorded inviter when a member who could have invited them is removed', async () => {
     const forget = async () => (await testDatabase()).query(`UPDATE invitations SET invited_by = NULL`);
     const [admin, editor] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'editor')];
     await invited(club.owner.token, 'owner');
@@ -119,7 +119,7 @@ describe('invitations of a person who was demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('lets either the demotion or the acceptance come first when they meet', async () => {
+  it('runs a simultaneous demotion and acceptance one after the other, in any order', async () => {
     for (let round = 0; round < 5; round++) {
       const admin = await buildMember(club.id, 'admin');
       const token = await invited(admin.token, 'admin');

@@ -19,7 +19,7 @@ const revoke = (token: string, clubId: Id, invitationId: Id) =>
 const mailed = (invitationId: Id) => mailedToken('administrator_invitation', invitationId);
 const membersOf = async ({ id, owner }: TestClub): Promise<{ email: string; role: string; status: string }[]> =>
   (await call('GET', `/v1/clubs/${id}/members`, { token: owner.token })).body.data;
-/** Records that the mail of an invitation was handed over when it was requested. */
+/** Records the mail of the invitation as sent at the time of its request. */
 const deliver = async (invitationId: Id) =>
   (await testDatabase()).query(
     `UPDATE transactional_mails SET status = 'sent', sent_at = created_at WHERE invitation_id = $1`,
@@ -38,7 +38,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('201', () => {
-    it('invites for 7 days, by mail, and returns the whole record', async () => {
+    it('invites for 7 days by mail, and returns the whole record', async () => {
       const email = someone();
       const { status, body } = await invite(club, email.toUpperCase());
       expect(status).to.equal(201);
@@ -56,7 +56,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
     });
 
-    it('says until when its mail is withheld after 5 to one address in an hour, and in the list, too', async () => {
+    it('shows the time until which the mail is withheld after 5 mails in an hour, also in the list', async () => {
       const email = someone();
       const invitations = [];
       for (let times = 0; times < 5; times++) {
@@ -75,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.not.have.property('mail_withheld_until');
     });
 
-    it('is mailed however often another club invited the address and revoked the invitation', async () => {
+    it('mails the invitation even if another club invited the address and revoked that often', async () => {
       const email = someone();
       const other = await buildClub();
       for (let times = 0; times < 8; times++) {
@@ -88,7 +88,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(await mailsTo(body.data.invitation_id)).to.deep.equal(['administrator_invitation']);
     });
 
-    it('counts no mail of an invitation that was revoked before it went out', async () => {
+    it('counts no mail of an invitation that was revoked before the mail was sent', async () => {
       const email = someone();
       for (let times = 0; times < 8; times++) {
         const { body } = await invite(club, email);
@@ -97,13 +97,13 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
-    it('returns the same fields whether or not the e-mail has an account', async () => {
+    it('returns equal fields whether or not the e-mail has an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
     });
 
-    it('replaces the open invitation of an e-mail, whose token is then refused', async () => {
+    it('replaces the open invitation of an e-mail, and refuses its token', async () => {
       const email = someone();
       const first = await invite(club, email, 'support');
       const token = await mailed(first.body.data.invitation_id);
@@ -115,7 +115,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(session.body.data.administrator.organizations[0].role).to.equal('admin');
     });
 
-    it('leaves one open invitation of four simultaneous ones to one e-mail', async () => {
+    it('keeps one open invitation of four simultaneous requests for one e-mail', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => invite(club, email)));
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
@@ -124,7 +124,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: only an owner invites an owner or replaces an owner’s invitation', async () => {
+    it('returns role_not_permitted unless an owner invites an owner or replaces an owner’s invitation', async () => {
       const admin = await buildMember(club.id, 'admin');
       const email = someone();
       expectError(await invite(club, email, 'owner', admin.token), 'role_not_permitted');
@@ -135,7 +135,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('409', () => {
-    it('already_member: writes nothing', async () => {
+    it('returns already_member, and writes nothing', async () => {
       const member = await buildMember(club.id, 'support');
       const before = await rowCounts();
       expectError(await invite(club, member.email.toUpperCase()), 'already_member');
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
-  it('204: its token is then answered as an unknown one', async () => {
+  it('revokes the invitation, whose token is then answered like an unknown token', async () => {
     const club = await buildClub();
     const { body } = await invite(club, someone());
     const token = await mailed(body.data.invitation_id);
@@ -157,7 +157,7 @@ describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
     expect(visible(revoked)).to.equal(visible(await accept({ token: 'unknown', ...person })));
   });
 
-  it('403: only an owner revokes the invitation of an owner', async () => {
+  it('returns 403 unless an owner revokes the invitation of an owner', async () => {
     const club = await buildClub();
     const admin = await buildMember(club.id, 'admin');
     const owners = await invite(club, someone(), 'owner');
@@ -167,7 +167,7 @@ describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
     expect((await revoke(club.owner.token, club.id, owners.body.data.invitation_id)).status).to.equal(204);
   });
 
-  it('404: an unknown invitation, one of another club, an accepted one', async () => {
+  it('returns 404 for an unknown, foreign or accepted invitation', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await invite(other, someone());
     const accepted = await invite(club, someone());
@@ -225,7 +225,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect((await accept({ token })).status).to.equal(200);
     });
 
-    it('takes an unconfirmed account from a stranger, whose passwords and mail are then refused', async () => {
+    it('takes an unconfirmed account from a stranger, and refuses the stranger’s passwords and mail', async () => {
       const email = someone();
       await administratorAccounts().signUp(email, 'the phrase of a stranger');
       await administratorAccounts().signUp(email, 'a second phrase');
@@ -248,7 +248,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('410', () => {
-    it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
+    it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
       const used = await invited();
       await accept({ token: used.token, ...person });
       const email = someone();
@@ -266,7 +266,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('two of three simultaneous requests with one token; one account is created', async () => {
+    it('accepts one of three simultaneous requests with one token, and creates one account', async () => {
       const { email, token } = await invited();
       const answers = await Promise.all([1, 2, 3].map(() => accept({ token, ...person })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410]);
@@ -275,7 +275,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('422', () => {
-    it('a new person without name or password; the token stays valid', async () => {
+    it('refuses a new person without name or password, and keeps the token valid', async () => {
       const { token } = await invited();
       const before = await rowCounts();
       const { name, password: phrase } = person;

@@ -28,7 +28,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     student = await buildStudent(club.id);
   });
 
-  /** @returns the mail of this template that is asked for next, as it would be sent */
+  /** @returns the next requested mail of this template, as it would be sent */
   async function mailed(
     template: MailTemplate,
     recipient: { studentId: Id } | { administratorId: Id },
@@ -45,7 +45,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       `SELECT id FROM transactional_mails WHERE student_id = $1 OR administrator_id = $1 ORDER BY created_at DESC LIMIT 1`,
       [personId],
     );
-    const sent: OutgoingMail[] = [];
+    const outbox: OutgoingMail[] = [];
     await sendTransactionalMail(
       {
         db: deps.db,
@@ -58,24 +58,24 @@ describe('the language of people and clubs (DEC-183)', () => {
         warmUp: [],
         kinds: mailKinds,
         onOutcome: () => undefined,
-        sendMail: async (mail) => void sent.push(mail),
+        sendMail: async (mail) => void outbox.push(mail),
       },
       id,
       Date.now() + 1_000,
     );
-    const [mail] = sent;
+    const [mail] = outbox;
     if (!mail) throw new Error('No mail was sent');
     return mail;
   }
 
-  it('is the club’s for a student who has chosen none', async () => {
+  it('is the club’s language for a student without a choice', async () => {
     const { subject, html, text } = await mailed('student_reset_password', { studentId: student.id });
     expect(subject).to.match(/^Redefina sua senha em /);
     expect(html).to.contain('<html lang="pt-BR" dir="ltr">').and.to.contain('Escolher uma nova senha');
     expect(text).to.match(/^Olá, Stella Student,\n\nVocê tem uma hora para escolher/);
   });
 
-  it('is the student’s own, once chosen', async () => {
+  it('is the student’s own language after a choice', async () => {
     const changed = await call('PATCH', '/v1/auth/session', { token: student.token, body: { language: 'ar' } });
     expect(changed.status).to.equal(200);
     expect(changed.body.data.language).to.equal('ar');
@@ -85,7 +85,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(text).to.match(/^مرحبًا \u2068Stella Student\u2069،\n/);
   });
 
-  it('is absent from a record without a choice, and gone with a removal', async () => {
+  it('is absent from a record without a choice, and is erased with the student', async () => {
     expect((await call('GET', '/v1/auth/session', { token: student.token })).body.data).to.not.have.property(
       'language',
     );
@@ -95,7 +95,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(rows).to.deep.equal([{ language: null }]);
   });
 
-  it('is the administrator’s own, else the club’s', async () => {
+  it('is the administrator’s own language, or else the club’s', async () => {
     const { owner } = club;
     const recipient = { administratorId: owner.id };
     expect((await mailed('media_expiring', recipient)).subject).to.match(/^Os vídeos de /);
@@ -104,7 +104,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await mailed('media_expiring', recipient)).subject).to.match(/^Videos von .* werden in 7 Tagen gelöscht$/);
   });
 
-  it('is chosen at a sign-up by Accept-Language, among the offered ones', async () => {
+  it('is chosen at a sign-up by Accept-Language from the offered languages', async () => {
     for (const [header, subject] of [
       ['es-MX, en;q=0.5', /^Confirma tu correo en /],
       ['fr-FR', /^Confirme seu e-mail em /], // the club's
@@ -120,7 +120,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     }
   });
 
-  it('is chosen at the sign-up of an administrator, too', async () => {
+  it('is chosen at the sign-up of an administrator too', async () => {
     const email = `${newId()}@example.com`;
     await call('POST', '/v1/auth/admin/sign-up', {
       body: { name: 'Eva', email, password: 'correct horse battery', organization: { name: 'Porto' } },
@@ -132,7 +132,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await sentTo(id)).subject).to.equal('Confirme seu e-mail');
   });
 
-  it('422 for a language that is not offered, with the offered ones; nothing changes', async () => {
+  it('is refused with 422 and the list of offered languages if it is not offered', async () => {
     for (const answer of [
       await call('PATCH', '/v1/auth/session', { token: student.token, body: { language: 'fr' } }),
       await call('PATCH', '/v1/me', { token: club.owner.token, body: { language: 'fr' } }),
@@ -146,13 +146,13 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await callsOf(club)('GET', '')).body.data.language).to.equal('pt-BR');
   });
 
-  it('of a club may be any that the service speaks', async () => {
+  it('of a club may be any offered language', async () => {
     for (const language of ['ar', 'pt', 'es']) {
       expect((await callsOf(club)('PATCH', '', { language })).body.data.language).to.equal(language);
     }
   });
 
-  it('is that of the page behind an unsubscribe link', async () => {
+  it('of a student is used on the page behind an unsubscribe link', async () => {
     const page = async () => {
       const token = unsubscribeToken(deps.vault, { kind: 'campaigns', studentId: student.id });
       const at = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`;
@@ -167,7 +167,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       .and.to.contain('إلغاء الاشتراك؟');
   });
 
-  it('follows the browser on a page that does not know its reader', async () => {
+  it('follows the browser on a page for an unknown reader', async () => {
     const page = async (header: string) =>
       call('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/x`, {
         headers: { accept: 'text/html', 'accept-language': header },
@@ -184,7 +184,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
-  it('is that of a refusal to a person: of the browser, else of the club', async () => {
+  it('of a refusal follows the browser, or else the club', async () => {
     await buildPlan(club.id, 'starter');
     await deps.db.source.query(
       `INSERT INTO club_student_counts (club_id, students) VALUES ($1, 1000000)
@@ -205,7 +205,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(await refusal('*')).to.equal('Este clube não pode receber mais estudantes no momento. Fale com o clube.');
   });
 
-  it('401 without a session', async () => {
+  it('is refused with 401 without a session', async () => {
     expectError(await call('PATCH', '/v1/me', { body: { language: 'de' } }), 'unauthenticated');
     const { token } = await buildAdministrator();
     expectError(await call('PATCH', '/v1/auth/session', { token, body: { language: 'de' } }), 'unauthenticated');

@@ -12,7 +12,7 @@ describe('layers of Koa', () => {
   } as never;
   const namesOf = ({ middleware }: { middleware: readonly { name: string }[] }) => middleware.map(({ name }) => name);
 
-  it('have each a name, by which a trace shows them', () => {
+  it('have one name each, which a trace shows', () => {
     expect(namesOf(createApp(deps))).to.deep.equal([
       'requestLog',
       'secureHeaders',

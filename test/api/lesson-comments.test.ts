@@ -29,21 +29,24 @@ describe('lesson comments', () => {
   const administratorsList = (query = '') => write('GET', `/lessons/${course.lessons[0]?.id}/comments${query}`);
 
   describe('POST /v1/clubs/{clubId}/classroom/lessons/{publicId}/comments', () => {
-    it('201: returns the whole record, as its author, others and administrators see it', async () => {
+    it('creates a comment, and shows the record to its author, others and administrators', async () => {
       const { status, body } = await classroom.comment(lesson, '  The bowline\n holds. ');
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
       const comment = { id, body: '  The bowline\n holds. ', created_at: createdAt };
-      const seen = { ...comment, author: { name: 'Stella Student' } };
-      expect(body.data).to.deep.equal({ ...seen, own: true });
-      expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: true }], total: 1 });
+      const publicRecord = { ...comment, author: { name: 'Stella Student' } };
+      expect(body.data).to.deep.equal({ ...publicRecord, own: true });
+      expect((await classroom.comments(lesson)).body).to.deep.equal({
+        data: [{ ...publicRecord, own: true }],
+        total: 1,
+      });
       const other = classroomOf(course, await buildLearner(course));
-      expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: false }], total: 1 });
+      expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...publicRecord, own: false }], total: 1 });
       const student = { id: learner.id, name: 'Stella Student', email: learner.email };
       expect((await administratorsList()).body).to.deep.equal({ data: [{ ...comment, student }], total: 1 });
     });
 
-    it('200: lists each lesson’s comments newest first, by pages', async () => {
+    it('lists each lesson’s comments newest first, in pages', async () => {
       for (const body of ['one', 'two', 'three']) {
         await classroom.comment(lesson, body);
         clock.advance(1_000);
@@ -59,7 +62,7 @@ describe('lesson comments', () => {
       });
     });
 
-    it('422: an empty, a blank and a too long comment; accepts 1 and 5000 characters', async () => {
+    it('returns 422 for an empty, blank or too long comment, and accepts 1 and 5,000 characters', async () => {
       await eachCase(['x', '🎓'.repeat(5_000)], async (body) =>
         expect((await classroom.comment(lesson, body)).status).to.equal(201),
       );
@@ -70,7 +73,7 @@ describe('lesson comments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('429: the eleventh comment of a student in a minute; others, reads and completions go on', () =>
+    it('returns 429 for a student’s 11th comment in a minute, and accepts others, reads and completions', () =>
       withClockStopped(async (now) => {
         const [, second] = course.lessons;
         for (let number = 1; number <= 10; number++) {
@@ -94,7 +97,7 @@ describe('lesson comments', () => {
         expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
       }));
 
-    it('429: ten of twenty simultaneous comments', () =>
+    it('returns 429 for ten of twenty simultaneous comments', () =>
       withClockStopped(async () => {
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),
@@ -106,16 +109,16 @@ describe('lesson comments', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
-    it('204: deletes an own comment once, also after access has ended', async () => {
-      const [kept, gone] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
+    it('deletes an own comment once, even after access has ended', async () => {
+      const [remaining, deleted] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
       await revokeEnrollment(course, learner);
-      expect((await classroom.deleteComment(gone.body.data.id)).status).to.equal(204);
-      expectError(await classroom.deleteComment(gone.body.data.id), 'not_found');
+      expect((await classroom.deleteComment(deleted.body.data.id)).status).to.equal(204);
+      expectError(await classroom.deleteComment(deleted.body.data.id), 'not_found');
       const { data, total } = (await administratorsList()).body;
-      expect([data[0].id, total]).to.deep.equal([kept.body.data.id, 1]);
+      expect([data[0].id, total]).to.deep.equal([remaining.body.data.id, 1]);
     });
 
-    it('404: another student’s, a foreign and an unknown comment, byte for byte alike', async () => {
+    it('returns byte-equal 404 answers for another student’s, a foreign and an unknown comment', async () => {
       const foreignCourse = await buildOpenCourse((await buildClub()).id);
       const foreign = classroomOf(foreignCourse, await buildLearner(foreignCourse));
       const { id: foreignId } = (await foreign.comment(foreignCourse.lessons[0]?.publicId ?? '', 'theirs')).body.data;
@@ -130,7 +133,7 @@ describe('lesson comments', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/comments/{commentId}', () => {
-    it('204: every role may delete a comment', async () => {
+    it('deletes a comment for every role', async () => {
       await eachCase(roles, async (role) => {
         const { id } = (await classroom.comment(lesson, `for ${role}`)).body.data;
         const { token } = role === 'owner' ? club.owner : await buildMember(club.id, role);
@@ -141,7 +144,7 @@ describe('lesson comments', () => {
       expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('404: a comment or lesson of another club, an unknown lesson; deletes nothing', async () => {
+    it('returns 404 for a foreign comment or lesson and an unknown lesson, and deletes nothing', async () => {
       const { id } = (await classroom.comment(lesson, 'ours')).body.data;
       const elsewhere = callsOf(await buildClub());
       const before = await rowCounts();
@@ -153,7 +156,7 @@ describe('lesson comments', () => {
   });
 
   describe('a student of the club without access', () => {
-    it('404: reading and writing comments', async () => {
+    it('gets 404 for reading and writing comments', async () => {
       await classroom.comment(lesson, 'ours');
       const outsider = classroomOf(course, await buildStudent(club.id));
       await eachCase([await outsider.comments(lesson), await outsider.comment(lesson, 'theirs')], (answer) =>

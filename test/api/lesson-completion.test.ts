@@ -1,4 +1,4 @@
-/** PUT and DELETE …/classroom/lessons/{publicId}/completion (EVT-14, EVT-15). */
+/** Tests PUT and DELETE …/classroom/lessons/{publicId}/completion (EVT-14, EVT-15). */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
@@ -34,7 +34,7 @@ const courseFact = () => `course.completed ${course.id}`;
 
 describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
   describe('200', () => {
-    it('the first completion: raises lesson.completed and returns the progress in the course', async () => {
+    it('raises lesson.completed for the first completion, and returns the progress in the course', async () => {
       const [first = ''] = await start(2);
       const { status, body } = await classroom.complete(first);
       expect(status).to.equal(200);
@@ -54,7 +54,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
     });
 
-    it('the last lesson: raises lesson.completed, then course.completed, with the same time', async () => {
+    it('raises lesson.completed and then course.completed with equal times for the last lesson', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(second);
       clock.advance(60_000);
@@ -69,7 +69,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(times.map(({ at }) => at.toISOString())).to.deep.equal([body.data.completed_at]);
     });
 
-    it('a repeated completion keeps the first time and raises no fact', async () => {
+    it('keeps the first time on a repeated completion, and raises no fact', async () => {
       const [only = ''] = await start(1);
       const first = (await classroom.complete(only)).body.data;
       clock.advance(60_000);
@@ -90,7 +90,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
     });
 
-    it('a course is completed once all lessons are completed at the same time', async () => {
+    it('completes a course only if all lessons are completed at the same time', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
       await classroom.undo(first);
@@ -100,7 +100,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), lessonFact(1), courseFact()]);
     });
 
-    it('unpublished and removed lessons do not count', async () => {
+    it('ignores unpublished and removed lessons', async () => {
       const [first = '', second = ''] = await start(2);
       const hidden = await buildLesson(course, { published: false });
       const removed = await buildLesson(course);
@@ -112,7 +112,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expectError(await classroom.complete(hidden.publicId), 'not_found');
     });
 
-    it('a lesson published later neither takes back nor repeats the course’s completion', async () => {
+    it('neither undoes nor repeats the course’s completion if a lesson is published later', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       const further = await buildLesson(course);
@@ -134,7 +134,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ['unpublished', (id: string) => write('PATCH', `/lessons/${id}`, { published: false })],
       ['removed', (id: string) => write('DELETE', `/lessons/${id}`)],
     ] as const) {
-      it(`the last missing lesson is ${how}: the student’s next completion completes the course`, async () => {
+      it(`completes the course by the next completion after the last missing lesson is ${how}`, async () => {
         const [first = ''] = await start(2);
         await classroom.complete(first);
         await take(course.lessons[1]?.id ?? '');
@@ -147,7 +147,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       });
     }
 
-    it('issues a certificate once, after course.completed, if the course says so', async () => {
+    it('issues a certificate once, after course.completed, if the course issues certificates', async () => {
       const [first = '', second = ''] = await start(2);
       await write('PATCH', `/courses/${course.id}`, { certificate_on_completion: true });
       await classroom.complete(first);
@@ -197,7 +197,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ]);
     });
 
-    it('the bodies of both facts match the contract and show the first completion', async () => {
+    it('raises facts whose bodies match the contract and show the first completion', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       clock.advance(60_000);
@@ -235,7 +235,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
 });
 
 describe('DELETE /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
-  it('204: an undo of what is not completed changes nothing', async () => {
+  it('changes nothing for a lesson that is not completed', async () => {
     const [only = ''] = await start(1);
     const before = await rowCounts();
     for (let times = 0; times < 2; times++) expect((await classroom.undo(only)).status, `times ${times}`).to.equal(204);

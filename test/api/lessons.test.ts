@@ -24,7 +24,7 @@ describe('lessons', () => {
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
   describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-    it('201: creates an unpublished lesson: the whole record, as it is read afterwards', async () => {
+    it('creates an unpublished lesson, and returns the whole record as later reads do', async () => {
       const { status, body } = await create({ title: ' Sheet  bend ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -43,10 +43,10 @@ describe('lessons', () => {
       expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
     });
 
-    it('201: keeps every given field, and publishes immediately if asked', async () => {
-      const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
-      const { data } = (await create(given)).body;
-      expect(data).to.include({ ...given, published_at: data.created_at });
+    it('stores every given field, and publishes immediately on request', async () => {
+      const fields = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
+      const { data } = (await create(fields)).body;
+      expect(data).to.include({ ...fields, published_at: data.created_at });
       const { data: outline } = (await write('GET', `/courses/${course.id}`)).body;
       expect(outline.modules[0].lessons[1]).to.deep.equal({
         id: data.id,
@@ -57,7 +57,7 @@ describe('lessons', () => {
       });
     });
 
-    it('409 public_id_taken: by any lesson of the club, a removed one too; writes nothing', async () => {
+    it('returns 409 public_id_taken for an id of any lesson of the club, even a removed lesson', async () => {
       const { data } = (await create({ title: 'Sheet bend', public_id: 'bend' })).body;
       const other = await buildOpenCourse(club.id);
       const again = () => write('POST', `/modules/${other.moduleId}/lessons`, { title: 'Bend', public_id: 'bend' });
@@ -69,7 +69,7 @@ describe('lessons', () => {
       expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
     });
 
-    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
+    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
       const within = [
         { public_id: 'a'.repeat(32) },
         { points: 0 },
@@ -93,22 +93,22 @@ describe('lessons', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-    it('200: changes each given field alone and keeps the others', async () => {
+    it('changes only the given fields', async () => {
       let record = (await create({ title: 'Bend', points: 5 })).body.data;
       await eachCase(
         [{ title: 'Hitch' }, { content: '# How' }, { public_id: 'hitch' }, { points: 0 }, { content: '' }],
-        async (given) => {
+        async (fields) => {
           clock.advance(1_000);
-          const { status, body } = await change(record.id, given);
+          const { status, body } = await change(record.id, fields);
           expect(status).to.equal(200);
           expect(body.data.updated_at > record.updated_at).to.equal(true);
-          record = { ...record, ...given, updated_at: body.data.updated_at };
+          record = { ...record, ...fields, updated_at: body.data.updated_at };
           expect(body.data).to.deep.equal(record);
         },
       );
     });
 
-    it('200: published_at is the first moment since it is published; an unpublished lesson has none', async () => {
+    it('sets published_at when a lesson is published first, and removes it when it is unpublished', async () => {
       const { id } = (await create({ title: 'Bend' })).body.data;
       const since = async (published: boolean): Promise<string | undefined> => {
         clock.advance(1_000);
@@ -122,7 +122,7 @@ describe('lessons', () => {
       expect(((await since(true)) ?? '') > first).to.equal(true);
     });
 
-    it('409 public_id_taken: changes nothing, not even the title', async () => {
+    it('returns 409 public_id_taken, and changes nothing, not even the title', async () => {
       await create({ title: 'Bend', public_id: 'bend' });
       const other = (await create({ title: 'Hitch' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'bend' }), 'public_id_taken');
@@ -131,7 +131,7 @@ describe('lessons', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-    it('204: removes the lesson from outline, reads and classroom, and its comments', async () => {
+    it('removes the lesson with its comments from outline, reads and classroom', async () => {
       const [lesson = { id: '', publicId: '' }] = course.lessons;
       const classroom = classroomOf(course, await buildLearner(course));
       const { data: comment } = (await classroom.comment(lesson.publicId, 'It holds.')).body;
@@ -155,7 +155,7 @@ describe('lessons', () => {
       expect((await classroom.course(course.publicId)).body.data.modules).to.deep.equal([]);
     });
 
-    it('404: an unknown lesson and one of another club; writes nothing', async () => {
+    it('returns 404 for an unknown or foreign lesson, and writes nothing', async () => {
       const [foreign] = (await buildOpenCourse((await buildClub()).id)).lessons;
       const before = await rowCounts();
       await eachCase([newId(), foreign?.id ?? ''], async (id) => {
@@ -166,7 +166,7 @@ describe('lessons', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    describe('while the lesson is removed', () => {
+    describe('while the lesson is being removed', () => {
       let id: Id;
       beforeEach(async () => {
         ({ id } = (await create({ title: 'Bend' })).body.data);
@@ -178,16 +178,16 @@ describe('lessons', () => {
         return (await inThisOrder(lock, ...requests)).map(({ status }) => status);
       };
 
-      it('404: a further removal', async () => {
+      it('returns 404 for a second removal', async () => {
         expect(await statusesInOrder(removal, removal, removal)).to.deep.equal([204, 404, 404]);
       });
 
-      it('404: a change after it', async () => {
+      it('returns 404 for a change after the removal', async () => {
         expect(await statusesInOrder(removal, publication)).to.deep.equal([204, 404]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });
 
-      it('200: a change before it, which the removal then takes along', async () => {
+      it('accepts a change before the removal, which then removes the changed lesson', async () => {
         expect(await statusesInOrder(publication, removal)).to.deep.equal([200, 204]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });

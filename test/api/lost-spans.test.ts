@@ -7,7 +7,7 @@ describe('spans of the API', () => {
   let lossesGo = 0;
   useTracing(undefined, () => lossesGo++);
 
-  it('are logged if they are lost', async () => {
+  it('writes a log line if spans are lost', async () => {
     const api = await startApi(await testConfig());
     await api.stop();
     expect(lossesGo).to.equal(1);

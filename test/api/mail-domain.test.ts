@@ -22,7 +22,7 @@ interface Shown {
 }
 
 describe('the mail domain of a club (CAMP-40)', () => {
-  /** The records of the name server; other names are unknown. */
+  /** The TXT records of the name server. Other names are unknown. */
   const zone = new Map<string, readonly string[] | 'failure'>();
   let names: NameServer;
   let settings: MailDomainSettings;
@@ -65,46 +65,46 @@ describe('the mail domain of a club (CAMP-40)', () => {
   const lookAt = async (at: number) =>
     lookAtMailDomain({ ...(await testDeps()), mailDomains: settings }, (await rowOf()).id, at);
 
-  it('200: shows what to publish, unchecked, and the private key nowhere', async () => {
-    const shown = await set('Mail.Knötchen.example.', { local_part: 'hello' });
-    expect(shown).to.include({
+  it('returns the unchecked records to publish, and never the private key', async () => {
+    const record = await set('Mail.Knötchen.example.', { local_part: 'hello' });
+    expect(record).to.include({
       domain: 'mail.xn--kntchen-b1a.example',
       from_address: 'hello@mail.xn--kntchen-b1a.example',
       status: 'unproven',
     });
-    expect(shown.records.map(({ kind, state }) => `${kind} ${state}`)).to.deep.equal([
+    expect(record.records.map(({ kind, state }) => `${kind} ${state}`)).to.deep.equal([
       'dkim unchecked',
       'spf unchecked',
       'dmarc unchecked',
     ]);
     const { sealedPrivateKey } = await rowOf();
     expect(sealedPrivateKey.includes('PRIVATE KEY')).to.equal(false);
-    expect((await send('GET')).body.data).to.deep.equal(shown);
+    expect((await send('GET')).body.data).to.deep.equal(record);
   });
 
-  it('200: is proven by a real name server once all records are there, and says of each what it found', async () => {
-    const shown = await set();
+  it('becomes proven by a real name server once all records exist, and shows the state of each record', async () => {
+    const record = await set();
     expect(states(await check())).to.deep.equal(['unproven', 'dkim missing', 'spf missing', 'dmarc missing']);
-    publish(shown);
+    publish(record);
     zone.set('knots.example', ['v=spf1 -all', 'something else']);
     expect(states(await check())).to.deep.equal(['unproven', 'dkim ok', 'spf wrong', 'dmarc ok']);
     expect(await from()).to.include({ address: 'news@platform.example' });
-    publish(shown);
+    publish(record);
     const proven = await check();
     expect(states(proven)).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
     expect(proven.first_proven_at).to.equal(proven.checked_at);
     expect(await from()).to.include({ address: 'news@knots.example' });
   });
 
-  it('200: takes the policy of a domain above', async () => {
-    const shown = await set('mail.knots.example');
-    publish(shown);
+  it('accepts the DMARC policy of a parent domain', async () => {
+    const record = await set('mail.knots.example');
+    publish(record);
     zone.delete('_dmarc.mail.knots.example');
     zone.set('_dmarc.knots.example', ['v=DMARC1; p=reject; adkim=s']);
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('200: the same domain again keeps its key and its proof; another domain must be proven again', async () => {
+  it('keeps key and proof when the domain is set again, and starts another domain as unproven', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -116,7 +116,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
   });
 
-  it('204: goes back to the platform’s domain when it is removed, and its run ends', async () => {
+  it('returns to the platform’s domain after a removal, and ends its run', async () => {
     publish(await set());
     await check();
     const { id } = await rowOf();
@@ -133,49 +133,49 @@ describe('the mail domain of a club (CAMP-40)', () => {
     ['knots', 'one label'],
     ['10.0.0.1', 'an address'],
     ['knots example.com', 'a blank'],
-    ['-knots.example', 'a hyphen first'],
+    ['-knots.example', 'a leading hyphen'],
     ['platform.example', 'the platform’s'],
-    ['club.Platform.example', 'below the platform’s'],
+    ['club.Platform.example', 'below the platform’s domain'],
     ['knots.local', 'not public'],
     ['kno\tts.example', 'a control character'],
     ['knots.example\n', 'a line break at its end'],
-    ['kno\u200bts.example', 'a character that nobody sees'],
+    ['kno\u200bts.example', 'an invisible character'],
     ['kno\u00adts.example', 'a soft hyphen'],
     ['a.b.c.d.e.f.g.h.example', 'nine labels'],
     [`${'x'.repeat(64)}.example`, 'a long label'],
   ] as const)
-    it(`422: refuses ${why}, and writes nothing`, async () => {
+    it(`returns 422 for ${why}, and writes nothing`, async () => {
       const before = await rowCounts();
       expectError(await send('PUT', '', { domain }), 'invalid_request');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-  it('403: refuses editors, who may not choose whose name mails are in', async () => {
+  it('returns 403 to editors, who may not choose the sender’s domain', async () => {
     const editor = await buildMember(club.id, 'editor');
     expectError(await send('PUT', '', { domain: 'knots.example' }, editor), 'role_not_permitted');
   });
 
-  describe('its daily check', () => {
-    it('finds by itself what is published, and lapses when a record goes', async () => {
-      const shown = await set();
+  describe('the daily check of the domain', () => {
+    it('finds the published records without a request, and sets lapsed when a record is removed', async () => {
+      const record = await set();
       const { looksAt } = await rowOf();
-      publish(shown);
+      publish(record);
       const proven = await lookAt(looksAt.getTime());
       expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
-      // Woken early, it asks no name server.
-      const asked = names.questions.length;
+      // A step that wakes early asks no name server.
+      const questionCount = names.questions.length;
       expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
-      expect(names.questions).to.have.length(asked);
-      zone.delete(shown.records[0]?.name ?? '');
+      expect(names.questions).to.have.length(questionCount);
+      zone.delete(record.records[0]?.name ?? '');
       expect(await lookAt(looksAt.getTime() + 24 * hour)).to.include({ status: 'lapsed' });
       expect(await from()).to.include({ address: 'news@platform.example' });
-      publish(shown);
+      publish(record);
       expect(await lookAt(looksAt.getTime() + 25 * hour)).to.include({ status: 'proven' });
     });
 
-    it('changes nothing where a name server fails, and asks again in an hour', async () => {
-      const shown = await set();
-      publish(shown);
+    it('changes nothing if a name server fails, and asks again after an hour', async () => {
+      const record = await set();
+      publish(record);
       const before = await check();
       zone.set('knots.example', 'failure');
       const { looksAt } = await rowOf();
@@ -188,7 +188,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     });
   });
 
-  describe('its signature, read by a second verifier', () => {
+  describe('the DKIM signature, checked by a second verifier', () => {
     const message: Omit<HandedMessage, 'to' | 'from'> = {
       envelopeFrom: 'bounces@platform.example',
       replyTo: 'crew@knots.example',
@@ -203,7 +203,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         'Feedback-ID': '1:2:campaign:platform',
       },
     };
-    /** The mailbox's copy of a message from the club's domain. */
+    /** Returns the source of a message from the club's domain, as the mailbox received it. */
     const received = async () => {
       publish(await set());
       await check();
@@ -226,7 +226,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       );
     };
 
-    it('passes, is aligned, and is over the unsubscribe link, but not over headers that providers replace', async () => {
+    it('passes with alignment, and covers the unsubscribe link but no headers that providers replace', async () => {
       const source = await received();
       const verified = await verify(source);
       expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });
@@ -245,7 +245,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         expect(lines).to.include(`${name.toLowerCase()}: ${value}`);
     });
 
-    it('survives another Message-ID and Date, and fails if a person changes the unsubscribe link', async () => {
+    it('stays valid with another Message-ID and Date, and fails if the unsubscribe link is changed', async () => {
       const source = await received();
       const anew = source
         .replace(/^Message-ID: .*$/m, 'Message-ID: <0100-provider@ses.example>')

@@ -45,8 +45,8 @@ describe('notices of mail providers (CAMP-15)', () => {
     ({ club, campaignId, mails } = await sendCampaign({ count, now: sentAt }, reply));
   };
   const later = (seconds: number) => new Date(sentAt.getTime() + seconds * second);
-  const post = (platform: string, options: Call, given = token) =>
-    callAt(api.base, 'POST', `/webhooks/${platform}/${given}`, options);
+  const post = (platform: string, options: Call, pathToken = token) =>
+    callAt(api.base, 'POST', `/webhooks/${platform}/${pathToken}`, options);
   const tell = (...events: object[]) => post('mail', { body: { events } });
   const event = (kind: string, { mailId }: { mailId: string }, at: Date) => ({
     kind,
@@ -58,13 +58,19 @@ describe('notices of mail providers (CAMP-15)', () => {
   const row = async (place = 0) => {
     const { rows } = await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 });
     const found = rows[place];
-    if (!found) throw new Error('There is no such recipient.');
+    if (!found) throw new Error('Recipient does not exist');
     const { id: _, student_id: __, student_name: ___, student_email: ____, ...rest } = found;
     return rest;
   };
   const statistics = async () => {
-    const { sent, failed, delivered, bounced, complained } = await readStatistics(deps.db, club.id, campaignId);
-    return { sent, failed, delivered, bounced, complained };
+    const counts = await readStatistics(deps.db, club.id, campaignId);
+    return {
+      sent: counts.sent,
+      failed: counts.failed,
+      delivered: counts.delivered,
+      bounced: counts.bounced,
+      complained: counts.complained,
+    };
   };
   const suppressions = async () => {
     const { rows } = await listSuppressions(deps, club.id, { page: 1, page_size: 100 });
@@ -72,11 +78,11 @@ describe('notices of mail providers (CAMP-15)', () => {
   };
   const mailOf = (place: number): SentMail => {
     const mail = mails[place];
-    if (!mail) throw new Error('There is no such mail.');
+    if (!mail) throw new Error('Mail does not exist');
     return mail;
   };
 
-  it('202: notes events of many mails, each once, by id, Message-ID or the id of the reply', async () => {
+  it('records events of many mails once each, by id, Message-ID or the id in the SMTP reply', async () => {
     await send(3, (place) => ({ kind: 'accepted', reply: `250 2.0.0 Ok: queued as Q${campaign()}${place}` }));
     const answer = await tell(
       event('delivered', mailOf(0), later(1)),
@@ -85,17 +91,17 @@ describe('notices of mail providers (CAMP-15)', () => {
       event('delivered', { mailId: newId() }, later(1)),
     );
     expect([answer.status, answer.body]).to.deep.equal([202, { data: { accepted: true } }]);
-    const sent = { status: 'sent', sent_at: sentAt.toISOString() };
-    expect(await row(0)).to.deep.equal({ ...sent, delivered_at: later(1).toISOString() });
-    expect(await row(1)).to.deep.equal({ ...sent, delivered_at: later(2).toISOString() });
-    expect(await row(2)).to.deep.equal({ ...sent, bounced_at: later(3).toISOString() });
+    const sentState = { status: 'sent', sent_at: sentAt.toISOString() };
+    expect(await row(0)).to.deep.equal({ ...sentState, delivered_at: later(1).toISOString() });
+    expect(await row(1)).to.deep.equal({ ...sentState, delivered_at: later(2).toISOString() });
+    expect(await row(2)).to.deep.equal({ ...sentState, bounced_at: later(3).toISOString() });
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 2, bounced: 1, complained: 0 });
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
-  /** Unique for this test, because all campaigns of the file share a table. */
+  /** The id is unique for this test, because all campaigns of the file share a table. */
   const campaign = () => String(sentAt.getTime());
 
-  it('takes the last of two mails to which a mail server gave the same id', async () => {
+  it('chooses the newer of two mails if a mail server gave both an equal id', async () => {
     const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
     await send(2, () => ({ kind: 'accepted', reply }));
     await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });
@@ -104,7 +110,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row(1)).not.to.have.property('delivered_at');
   });
 
-  it('takes 1,000 events in one request, and notes repetitions once', async () => {
+  it('accepts 1,000 events in one request, and records repeated events once', async () => {
     await send(1);
     const events = Array.from({ length: 1_000 }, (_, place) => event('delivered', mailOf(0), later(1_000 - place)));
     await tell(...events);
@@ -115,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('202 of SES: notes deliveries, bounces and complaints, by tag, header and the id of the reply', async () => {
+  it('records deliveries, bounces and complaints of SES, by tag, header and the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [
@@ -131,14 +137,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce', 'complaint']);
   });
 
-  it('202 of SES: confirms the subscription of the pinned topic, and takes its end for read', async () => {
+  it('confirms the subscription of the pinned SES topic, and ignores its end', async () => {
     sns.asked.length = 0;
     expect((await postSes({ Type: 'SubscriptionConfirmation' })).status).to.equal(202);
     expect(sns.asked.filter((url) => url.includes('Action=ConfirmSubscription'))).to.have.length(1);
     expect((await postSes({ Type: 'UnsubscribeConfirmation' })).status).to.equal(202);
   });
 
-  it('400: a forged message of SNS, and one of another topic; nothing is written or confirmed', async () => {
+  it('returns 400 for a forged SNS message or another topic, and writes and confirms nothing', async () => {
     await send(1);
     const before = await rowCounts();
     sns.asked.length = 0;
@@ -157,7 +163,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.deep.equal({ status: 'sent', sent_at: sentAt.toISOString() });
   });
 
-  it('501 without the operator’s token or topic; 404 with a wrong token', async () => {
+  it('returns 501 without the operator’s token or topic, and 404 for a wrong token', async () => {
     const body = { events: [event('delivered', { mailId: newId() }, new Date())] };
     const ses = { raw: sns.post({}), headers: { 'content-type': 'text/plain' } };
     expectError(await call('POST', `/webhooks/mail/${token}`, { body }), 'not_configured');
@@ -166,13 +172,13 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await post('ses', ses, 'other'), 'not_found');
   });
 
-  it('takes more than 60 requests a minute from one address, as other notices', async () => {
+  it('accepts more than 60 requests a minute from one address, like other notices', async () => {
     const ip = '10.200.1.1';
     const answers = await Promise.all(Array.from({ length: 70 }, () => post('mail', { body: { events: [] }, ip })));
     expect(answers.map(({ status }) => status).filter((status) => status === 429)).to.deep.equal([]);
   });
 
-  it('turns an unknown outcome into sent, and lets no other mail go out for it (CAMP-14)', async () => {
+  it('changes an unknown outcome to sent, so that no second mail is sent (CAMP-14)', async () => {
     await send(3, (place) =>
       place === 2 ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'unknown' },
     );
@@ -189,14 +195,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 1, bounced: 1, complained: 0 });
   });
 
-  it('leaves a mail that is being handed over to its record, which then has both (CAMP-14)', async () => {
+  it('records the event of a mail in status sending, and leaves the status to the worker (CAMP-14)', async () => {
     await send(1);
     await deps.db.manager.update(Mail, { campaignId }, { status: 'sending', sentAt: null });
     await tell(event('delivered', mailOf(0), later(-1)));
     expect(await row()).to.deep.equal({ status: 'sending', delivered_at: later(-1).toISOString() });
   });
 
-  it('passes over what is older than 90 days, and takes a time to come for now', async () => {
+  it('ignores an event older than 90 days, and replaces a future time by now', async () => {
     await send(1);
     await tell(event('delivered', mailOf(0), later(-90 * 86_400 - 60)));
     expect(await row()).not.to.have.property('delivered_at');
@@ -204,7 +210,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(new Date((await row()).delivered_at ?? 0).getTime()).to.be.within(later(3_600).getTime(), Date.now());
   });
 
-  it('suppresses an address after five soft bounces with no delivery between', async () => {
+  it('suppresses an address after five soft bounces without a delivery between them', async () => {
     await send(1);
     const soft = (...seconds: number[]) => tell(...seconds.map((at) => event('soft_bounced', mailOf(0), later(at))));
     await soft(-50, -40, -30);
@@ -216,7 +222,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
 
-  it('a complaint weighs more than a bounce, and either more than a suppression by hand', async () => {
+  it('ranks complaints above bounces, and bounces above suppressions by hand', async () => {
     await send(2);
     for (const { email } of mails) await addSuppression(deps, club.id, email, sentAt);
     await tell(
@@ -230,7 +236,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('a repetition does not suppress an address again that the club has lifted', async () => {
+  it('does not suppress a lifted address again because of a repeated event', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);
@@ -238,7 +244,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('keeps no address of a removed student, and still the time', async () => {
+  it('stores the event’s time without an address for a removed student', async () => {
     await send(1);
     await tell(event('soft_bounced', mailOf(0), later(0)));
     await removeStudent(deps, club.id, mailOf(0).studentId, clock.now());
@@ -250,14 +256,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.include({ bounced_at: later(1).toISOString() });
   });
 
-  it('counts an event once where a second request comes before the first is committed', async () => {
+  it('counts an event once if it arrives again before the first request commits', async () => {
     await send(1);
-    const told = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
+    const events = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
     let repetition: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
-      (tx) => recordEvents(databaseOf(tx), told, later(60)),
+      (tx) => recordEvents(databaseOf(tx), events, later(60)),
       async () => {
-        repetition = recordEvents(deps.db, told, later(60));
+        repetition = recordEvents(deps.db, events, later(60));
         await untilWaitingForLocks(1);
       },
     );
@@ -265,7 +271,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('gives a simultaneous repeated request the result of one request', async () => {
+  it('gives simultaneous repeated requests the result of one request', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

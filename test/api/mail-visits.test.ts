@@ -16,18 +16,18 @@ const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko
 const applePrivacyProxy = { 'user-agent': 'Mozilla/5.0' };
 const day = 86_400_000;
 
-describe('visits to the addresses of mails (CAMP-13)', () => {
+describe('visits to tracked addresses of mails (CAMP-13)', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: string;
   let mail: SentMail;
   const send = async (tracking: Tracking = 'all', count = 1) => {
-    const sent = await sendCampaign({ count, now: clock.now(), tracking });
-    ({ club, campaignId } = sent);
-    const [first] = sent.mails;
-    if (!first) throw new Error('Nothing was sent.');
+    const campaign = await sendCampaign({ count, now: clock.now(), tracking });
+    ({ club, campaignId } = campaign);
+    const [first] = campaign.mails;
+    if (!first) throw new Error('No mail was sent');
     mail = first;
-    return sent.mails;
+    return campaign.mails;
   };
   beforeEach(async () => {
     deps = await testDeps();
@@ -74,7 +74,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     return { openedAt, clickedAt, machineOpenedAt, machineClickedAt };
   };
 
-  it('200: loads a picture, and notes the first opening', async () => {
+  it('returns an image, and records the first opening', async () => {
     await send();
     const { picture } = addressesIn(mail);
     const before = clock.now();
@@ -91,7 +91,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('counts machines apart, and shows nothing of them in opened_at and clicked_at', async () => {
+  it('counts machines separately, and excludes them from opened_at and clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -109,7 +109,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('302: redirects to the link’s target, no matter who follows it, and records the first time', async () => {
+  it('redirects any visitor to the link’s target, and records the first time', async () => {
     await send();
     const { links } = addressesIn(mail);
     const { status, headers, text } = await visit(`${links[1]}?fbclid=x`);
@@ -130,7 +130,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('takes several links within 2 seconds for a machine, the first of them, too', async () => {
+  it('counts several links within 2 seconds as a machine, including the first link', async () => {
     await send();
     const { links } = addressesIn(mail);
     await visit(links[0]);
@@ -158,7 +158,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('counts recipients, not visits, also if they come at the same time', async () => {
+  it('counts recipients instead of visits, even if the visits are simultaneous', async () => {
     const mails = await send('all', 3);
     await Promise.all(
       mails.flatMap((one) => {
@@ -177,7 +177,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('404: a forged token, one of another use, and one of no link; writes nothing', async () => {
+  it('returns 404 for a forged token, a token of another use and an unknown link, and writes nothing', async () => {
     await send();
     const {
       picture = '',
@@ -192,7 +192,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(await times()).to.include({ openedAt: null, clickedAt: null });
   });
 
-  it('is tracked in text as in HTML; a link that says who follows it, and the unsubscribe link, are not', async () => {
+  it('tracks links in text and HTML, except personal links and the unsubscribe link', async () => {
     await send();
     const { links } = addressesIn(mail);
     expect(links).to.have.length(2);
@@ -200,7 +200,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('https://example.com/?who=').and.to.contain('/classroom/mail/unsubscribe/');
   });
 
-  it('has no picture if the club tracks only clicks, and no address of ours if it tracks nothing', async () => {
+  it('adds no image if the club tracks only clicks, and no tracked address if it tracks nothing', async () => {
     await send('clicks');
     expect(addressesIn(mail)).to.deep.include({ picture: undefined });
     expect(addressesIn(mail).links).to.have.length(2);
@@ -209,7 +209,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('leads on without a note where the club tracks nothing, the student is removed, or 90 days are over', async () => {
+  it('redirects without a record if tracking is off, the student is removed, or 90 days have passed', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);
@@ -231,7 +231,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(await followed()).to.deep.equal(nothing);
   });
 
-  it('forgets with the student which links were followed, and keeps the counts', async () => {
+  it('erases the followed links with the student, and keeps the counts', async () => {
     await send();
     await visit(addressesIn(mail).links[0]);
     await removeStudent(deps, club.id, mail.studentId, clock.now());
@@ -246,9 +246,9 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('proves the arrival of a mail with an unknown outcome (CAMP-14)', async () => {
-    const { mails, ...sent } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
-    ({ club, campaignId } = sent);
+  it('proves that a mail with an unknown outcome arrived (CAMP-14)', async () => {
+    const { mails, ...campaign } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
+    ({ club, campaignId } = campaign);
     [mail] = mails as [SentMail];
     expect(await deps.db.manager.findOneByOrFail(Mail, { id: mail.mailId })).to.include({ status: 'failed' });
     await visit(addressesIn(mail).picture);

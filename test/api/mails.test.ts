@@ -1,4 +1,4 @@
-/** The mails that people get, from the API through the worker to a real mailbox. */
+/** Tests the mails that people receive, from the API through the worker to a real mailbox. */
 import { expect } from 'chai';
 import type { Mailbox, Message } from '../../dev/mailbox/mailbox.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -22,7 +22,7 @@ describe('mails', function () {
   before('start the worker', async function () {
     this.timeout(60 * second);
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
+    if (!stack.mailbox) throw new Error('The test stack has no mailbox');
     mailbox = stack.mailbox;
     await startWorker({ WORKER_TASK_QUEUES: 'mail' });
     club = await buildClub();
@@ -31,7 +31,7 @@ describe('mails', function () {
 
   const mailTo = (email: string, timeoutMs = 10 * second): Promise<Message> =>
     mailbox.waitFor(({ to }) => to.includes(email.toLowerCase()), timeoutMs);
-  /** The one link of a mail, equal in its text and its HTML. */
+  /** Returns the only link of a mail, which must be equal in its text and its HTML. */
   const linkIn = ({ text, html = '' }: Message): URL => {
     const [, link = ''] = /(https?:\/\/\S+)/.exec(text) ?? [];
     const [, href = ''] = /href="([^"]+)"/.exec(html) ?? [];
@@ -48,7 +48,7 @@ describe('mails', function () {
     return row;
   };
 
-  it('a student signs up, and confirms with the link of the mail', async () => {
+  it('confirms a student’s sign-up by the link of the mail', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     await students.signUp(email, password);
@@ -61,7 +61,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('a student with a forgotten password sets a new one', async () => {
+  it('sets a new password for a student who forgot it', async () => {
     const students = studentAccounts(club.id);
     const { email } = await buildStudent(club.id);
     await students.requestReset(email);
@@ -71,18 +71,18 @@ describe('mails', function () {
     expect((await students.signIn(email, 'a newly chosen phrase')).status).to.equal(200);
   });
 
-  it('a student signs in with the six digits of the mail, which has no link', async () => {
+  it('signs a student in with the six digits of the mail, which has no link', async () => {
     const { email } = await buildStudent(club.id);
-    const asked = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    const answer = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     const mail = await mailTo(email);
     const [, code] = /\b(\d{6})\b/.exec(mail.text) ?? [];
     expect(mail.subject).to.match(new RegExp(`^${code} `));
     expect(mail.text + (mail.html ?? '')).to.not.match(/https?:|href/);
-    const body = { club_id: club.id, email, code_id: asked.body.data.code_id, code };
+    const body = { club_id: club.id, email, code_id: answer.body.data.code_id, code };
     expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
   });
 
-  it('a known student who signs up again gets a link without a token', async () => {
+  it('mails a link without a token to a known student who signs up again', async () => {
     const { email } = await buildStudent(club.id);
     await studentAccounts(club.id).signUp(email, 'quite another phrase');
     const mail = await mailTo(email);
@@ -90,7 +90,7 @@ describe('mails', function () {
     expect(linkIn(mail).search).to.equal('');
   });
 
-  it('an administrator confirms and invites another, who accepts with the link of the mail', async () => {
+  it('confirms an administrator, and lets an invited person accept by the link of the mail', async () => {
     const owner = someone();
     await administratorAccounts().signUp(owner, password);
     const { body } = await administratorAccounts().verify(tokenIn(await mailTo(owner)));
@@ -114,7 +114,7 @@ describe('mails', function () {
     expect((await mailTo(email)).html).to.include('Ann &quot;A&quot; O&#39;Hara &amp; co &lt;3');
   });
 
-  it('leaves a hostile name out, and lets no header begin with it', async () => {
+  it('omits a hostile name, and starts no header with it', async () => {
     const { email, id } = await buildStudent(club.id);
     await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@localhost` });
     await studentAccounts(club.id).requestReset(email);
@@ -139,7 +139,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('sends one mail at the second attempt after a refusal (451)', async () => {
+  it('sends one mail in the second attempt after a refusal (451)', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     mailbox.failNext({ at: 'rcpt', reply: 451, to: email });
@@ -154,12 +154,12 @@ describe('mails', function () {
     expect((await students.verify(tokenIn(mail))).status).to.equal(200);
   });
 
-  it('sends an unknown person no mail', async () => {
+  it('sends no mail to an unknown person', async () => {
     const email = someone();
     const students = studentAccounts(club.id);
     for (const ask of [students.requestReset, students.resend]) await ask(email);
     await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
-    // A mail that was asked for later has arrived: theirs would have, too.
+    // A later mail has arrived, so an earlier mail to the unknown person would have arrived too.
     const known = await buildStudent(club.id);
     await students.requestReset(known.email);
     await mailTo(known.email);

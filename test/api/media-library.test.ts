@@ -1,4 +1,4 @@
-/** The library as administrators keep it: listed and searched, edited, put into folders, and with references to content elsewhere. */
+/** Tests how administrators list, search, edit and sort files of the library, and add references to external content. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -39,7 +39,7 @@ describe('the media library', () => {
   const refer = (body: object) =>
     send('POST', ['references'], { provider: 'external', external_id: 'https://knots.org/', title: 'Knots', ...body });
 
-  /** One file of each screen type. */
+  /** Creates one file of each screen type. */
   async function buildTypes() {
     const source = await testDatabase();
     const types = { video: ['video', 'video/mp4'], image: ['image', 'image/png'], audio: ['audio', 'audio/mpeg'] };
@@ -59,7 +59,7 @@ describe('the media library', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('200: types filters by the screen type that provider, kind, type and extension make (MED-4)', async () => {
+    it('filters by the screen type, which depends on provider, kind, type and extension (MED-4)', async () => {
       await buildTypes();
       expect(await titles('?types=video')).to.deep.equal([['protected', 'video'], 2]);
       expect(await titles('?types=image,audio')).to.deep.equal([['audio', 'image'], 2]);
@@ -75,7 +75,7 @@ describe('the media library', () => {
       );
     });
 
-    it('200: pages of several types come newest first, without gaps', async () => {
+    it('lists several types newest first, without gaps between pages', async () => {
       await buildTypes();
       const all = (await list('?page_size=100')).data.map(({ id }) => id);
       const paged: Id[] = [];
@@ -87,7 +87,7 @@ describe('the media library', () => {
       expect(all).to.deep.equal(all.toSorted().toReversed());
     });
 
-    it('200: folder_id lists what lies in a folder alone; `top` what lies in none', async () => {
+    it('lists only the files of a folder, or with `top` only the files without a folder', async () => {
       const outer = await makeFolder('Outer');
       const inner = await makeFolder('Inner', outer);
       for (const [title, folder] of [
@@ -105,7 +105,7 @@ describe('the media library', () => {
       expect(await titles()).to.deep.equal([['a', 'b', 'c'], 3]);
     });
 
-    it('200: archived files are listed apart, and favorites are the caller’s own', async () => {
+    it('lists archived files separately, and favorites for each caller', async () => {
       const member = await buildMember(club.id, 'editor');
       const [one, two] = [await buildMedia(club.id, { title: 'one' }), await buildMedia(club.id, { title: 'two' })];
       expect((await edit(one.id, { archived: true })).body.data).to.include({ archived: true, favorite: false });
@@ -120,7 +120,7 @@ describe('the media library', () => {
       expect(await titles('?favorite=true')).to.deep.equal([[], 0]);
     });
 
-    it('200: q finds parts of titles and file names in any case, within the filters', async () => {
+    it('finds parts of titles and file names with q in any case, within the filters', async () => {
       const folder = await makeFolder('Folder');
       const { id } = await buildMedia(club.id, { title: 'Nós de MARINHEIRO', bytes: 'x' });
       await buildMedia(club.id, { title: 'marinha' });
@@ -138,7 +138,7 @@ describe('the media library', () => {
       expect(await titles('?q=%20')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
     });
 
-    it('totals are exact whatever happens to files, before and after the tallies are rolled up', async () => {
+    it('returns exact totals after any changes, before and after the roll-up of the tallies', async () => {
       const { db } = await testDeps();
       const source = await testDatabase();
       const folders = [await makeFolder('a'), await makeFolder('b')];
@@ -186,7 +186,7 @@ describe('the media library', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/media/{mediaId}', () => {
-    it('200: changes what is given, and answers with favorite and usage_count (MED-11)', async () => {
+    it('changes the given fields, and returns favorite and usage_count (MED-11)', async () => {
       const folder = await makeFolder('Folder');
       const { id } = await buildMedia(club.id, { title: 'Old' });
       const agent = await buildAgent(club.id);
@@ -205,7 +205,7 @@ describe('the media library', () => {
       expect(read.body.data).to.include({ title: 'New title', archived: true, usage_count: 1, favorite: false });
     });
 
-    it('an archived file leaves the agents’ index and comes back with it; a new title is indexed', async () => {
+    it('removes an archived file from the agents’ index until it is unarchived, and indexes a new title', async () => {
       const source = await testDatabase();
       const { id } = await buildMedia(club.id, { title: 'Old' });
       const agent = await buildAgent(club.id);
@@ -220,7 +220,7 @@ describe('the media library', () => {
       expect(await indexed()).to.deep.equal([{ title: 'New' }]);
       await edit(id, { archived: true });
       expect(await indexed()).to.deep.equal([]);
-      expect((await give()).status).to.equal(200); // the file stays in its uses
+      expect((await give()).status).to.equal(200); // the archived file stays in the agent's material
       expectError(
         await call('PUT', `/v1/clubs/${club.id}/agents/${(await buildAgent(club.id)).id}/material`, {
           token: club.owner.token,
@@ -232,7 +232,7 @@ describe('the media library', () => {
       expect(await indexed()).to.deep.equal([{ title: 'New' }]);
     });
 
-    it('404 and 422: foreign files and folders, titles without a letter, and nothing changes', async () => {
+    it('returns 404 or 422 for foreign files and folders and titles without a letter', async () => {
       const { id } = await buildMedia(club.id);
       const student = await buildStudent(club.id);
       const image = await buildMedia(club.id, { studentId: student.id });
@@ -261,7 +261,7 @@ describe('the media library', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/references', () => {
-    it('201: is ready immediately, with the id that the address holds, no bytes and no download_url (MED-9)', async () => {
+    it('creates a ready reference with the id from its address, without bytes and download_url (MED-9)', async () => {
       const folder = await makeFolder('Folder');
       const answer = await refer({
         provider: 'videosite1',
@@ -290,7 +290,7 @@ describe('the media library', () => {
       expect((await refer({})).body.data).to.include({ kind: 'document', external_id: 'https://knots.org/' });
     });
 
-    it('422, 400 and 404 leave nothing behind', async () => {
+    it('returns 422, 400 or 404, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -312,7 +312,7 @@ describe('the media library', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('is no source of agents, and takes no room', async () => {
+    it('is no source of agents, and uses no storage', async () => {
       const { id } = (await refer({})).body.data;
       const agent = await buildAgent(club.id);
       await call('PUT', `/v1/clubs/${club.id}/agents/${agent.id}/material`, {
@@ -325,7 +325,7 @@ describe('the media library', () => {
     });
   });
 
-  it('an SVG is never opened by its address: preview and download are attachments with its name', async () => {
+  it('serves preview and download of an SVG as attachments with the file’s name', async () => {
     const { id } = await buildMedia(club.id, { title: 'Nó.svg', bytes: '<svg xmlns="http://www.w3.org/2000/svg"/>' });
     await (await testDatabase()).query(`UPDATE media SET kind = 'image', mime = 'image/svg+xml' WHERE id = $1`, [id]);
     const { preview_url: preview, download_url: download } = (await send('GET', [id])).body.data;
@@ -338,7 +338,7 @@ describe('the media library', () => {
     }
   });
 
-  describe('folders (MED-15)', () => {
+  describe('folders of the library (MED-15)', () => {
     const move = (id: Id, parent: Id | null) => send('PATCH', ['folders', id], { parent_id: parent ?? 'top' });
     const all = async (): Promise<Folder[]> => (await send('GET', ['folders'])).body.data;
 
@@ -360,7 +360,7 @@ describe('the media library', () => {
       expectError(await send('PATCH', ['folders', outer], { name: 'x' }), 'not_found');
     });
 
-    it('409 name_taken in one place, in any case; not in another place or club', async () => {
+    it('have unique names within a folder in any case, else 409 name_taken', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('a', outer);
       expectError(await send('POST', ['folders'], { name: ' a ' }), 'name_taken');
@@ -378,7 +378,7 @@ describe('the media library', () => {
       expectError(await send('POST', ['folders'], { name: 'x'.repeat(121) }), 'invalid_request');
     });
 
-    it('409 folder_not_empty with a file, an archived file or a folder in it, until these are gone', async () => {
+    it('return 409 folder_not_empty until their files, archived files and folders are removed', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('B', outer);
       expectError(await send('DELETE', ['folders', outer]), 'folder_not_empty');
@@ -390,12 +390,12 @@ describe('the media library', () => {
       expect((await send('DELETE', ['folders', outer])).status).to.equal(204);
     });
 
-    it('409 folder_too_deep for an eleventh level, and for a move that takes folders there', async () => {
+    it('return 409 folder_too_deep for an eleventh level, by a creation or a move', async () => {
       const chain = async (levels: number, under?: Id) => {
-        const made: Id[] = [];
+        const folders: Id[] = [];
         for (let level = 1; level <= levels; level += 1)
-          made.push(await makeFolder(`level ${level}`, made.at(-1) ?? under));
-        return made;
+          folders.push(await makeFolder(`level ${level}`, folders.at(-1) ?? under));
+        return folders;
       };
       const ten = await chain(10);
       expectError(await send('POST', ['folders'], { name: 'eleventh', parent_id: ten[9] }), 'folder_too_deep');
@@ -404,7 +404,7 @@ describe('the media library', () => {
       expect((await move(topOfThree, ten[6] ?? '')).status).to.equal(200);
     });
 
-    it('two simultaneous moves that would form a cycle together: the later is refused, whichever it is', async () => {
+    it('refuse the later of two simultaneous moves that would form a cycle', async () => {
       const [one, two] = [await makeFolder('one'), await makeFolder('two')];
       const lock = sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${club.id}::text, 0))`;
       const [first, second] = await inThisOrder(
@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('a simultaneous move into a folder and its deletion: neither is lost, no transaction ends early', async () => {
+    it('survive a simultaneous deletion and a move into the folder, without loss and without a deadlock', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([
@@ -429,7 +429,7 @@ describe('the media library', () => {
       expect((await list(`?folder_id=${folder}`)).total > 0).to.equal(isThere);
     });
 
-    it('follow a model: no cycle, no depth beyond ten, no name twice in a place', async () => {
+    it('behave like a model: no cycle, no depth above ten, no equal names in a folder', async () => {
       const step = fc.record({
         act: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'rename', 'delete'),
         of: fc.nat(30),
@@ -443,7 +443,7 @@ describe('the media library', () => {
           for (const { act, of, to, name } of steps) {
             const ids = [...model.folders.keys()];
             const id = ids[of % (ids.length || 1)];
-            // The last one most often, so that trees grow deep.
+            // Chooses the last folder most often, so that trees grow deep.
             const parent = to === null ? null : (ids[to > 12 ? ids.length - 1 : to % (ids.length || 1)] ?? null);
             if (act !== 'create' && id === undefined) continue;
             const answer = await perform(act, id ?? '', parent, name);
@@ -455,11 +455,11 @@ describe('the media library', () => {
           const listed = (
             await call('GET', `${libraryPath(club, 'folders')}?page_size=100`, { token: club.owner.token })
           ).body;
-          const shown = (listed.data as Folder[]).map((one) => [
+          const listedFolders = (listed.data as Folder[]).map((one) => [
             one.id,
             { parent: one.parent_id ?? null, name: one.name },
           ]);
-          expect(Object.fromEntries(shown)).to.deep.equal(Object.fromEntries(model.folders));
+          expect(Object.fromEntries(listedFolders)).to.deep.equal(Object.fromEntries(model.folders));
         }),
         { numRuns: 4 },
       );
@@ -474,7 +474,7 @@ describe('the media library', () => {
     };
   });
 
-  it('support reads the library and its folders, and writes nothing', async () => {
+  it('lets support read the library and its folders, and write nothing', async () => {
     const { token } = await buildMember(club.id, 'support');
     const { id } = await buildMedia(club.id);
     expect((await list('', token)).total).to.equal(1);
@@ -495,7 +495,7 @@ describe('the media library', () => {
   });
 });
 
-/** The rules of folders, without a database. */
+/** Models the rules of folders without a database. */
 class FolderModel {
   readonly folders = new Map<Id, { parent: Id | null; name: string }>();
 

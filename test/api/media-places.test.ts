@@ -1,4 +1,6 @@
-/** Places that use files of the library: lessons, covers, agents and e-mails. Their uses are what their contents name (MED-14). */
+/**
+ * Tests lessons, covers, agents and e-mails that use library files. The recorded uses equal the files that their contents name (MED-14).
+ */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
@@ -30,7 +32,7 @@ function unlessRefused(error: unknown): void {
   if (!(error instanceof DomainError)) throw error;
 }
 
-describe('places that use files of the library', () => {
+describe('records that use files of the library', () => {
   let club: TestClub;
   let course: OpenCourse;
   let call: ReturnType<typeof callsOf>;
@@ -45,11 +47,11 @@ describe('places that use files of the library', () => {
     ((await call('GET', `/media/${id}/usage`)).body.data as { kind: string; id: Id; title: string }[]).map(
       ({ kind, title }) => `${kind} ${title}`,
     );
-  /** A file as if it had been uploaded; other tests cover uploads. */
+  /** Creates a file like an uploaded one. Other tests cover uploads. */
   const image = () => buildMedia(club.id, { title: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
 
   describe('lessons (MED-19)', () => {
-    it('name files in their content, from creation through changes to removal', async () => {
+    it('name files in their content after creation and changes, until the removal', async () => {
       const [one, two] = [(await buildMedia(club.id)).id, (await buildMedia(club.id)).id];
       const created = await call('POST', `/modules/${moduleId()}/lessons`, {
         title: 'Bends',
@@ -66,7 +68,7 @@ describe('places that use files of the library', () => {
       expect(await usage(two)).to.deep.equal([]);
     });
 
-    it('refuse files that the library does not have, archived ones, and more than 100; nothing changes', async () => {
+    it('refuse unknown files, archived files and more than 100 files, and stay unchanged', async () => {
       const { id } = await buildMedia(club.id);
       const lesson = course.lessons[0]?.id ?? '';
       await call('PATCH', `/lessons/${lesson}`, { content: named(id) });
@@ -88,7 +90,7 @@ describe('places that use files of the library', () => {
       expect(await usage(id)).to.have.length(1);
     });
 
-    it('can be changed after a file of theirs was taken away by force', async () => {
+    it('can be changed after one of their files was deleted by force', async () => {
       const { id } = await buildMedia(club.id);
       const lesson = course.lessons[0]?.id ?? '';
       await call('PATCH', `/lessons/${lesson}`, { content: named(id) });
@@ -101,14 +103,14 @@ describe('places that use files of the library', () => {
       );
     });
 
-    it('show their files in order, with working addresses, only to students who can see the lesson', async () => {
-      const [one, two, gone] = [await image(), await image(), await image()];
+    it('show their files in order, with valid addresses, only to students who can see the lesson', async () => {
+      const [one, two, removed] = [await image(), await image(), await image()];
       const [lesson] = course.lessons;
-      await call('PATCH', `/lessons/${lesson?.id}`, { content: named(two.id, gone.id, one.id, two.id) });
-      await call('DELETE', `/media/${gone.id}?force=true`);
+      await call('PATCH', `/lessons/${lesson?.id}`, { content: named(two.id, removed.id, one.id, two.id) });
+      await call('DELETE', `/media/${removed.id}?force=true`);
       const learner = await buildLearner(course);
-      const shown = await classroomOf(course, learner).lesson(lesson?.publicId ?? '');
-      const media = shown.body.data.media as { id: Id; preview_url: string; download_url: string }[];
+      const lessonAnswer = await classroomOf(course, learner).lesson(lesson?.publicId ?? '');
+      const media = lessonAnswer.body.data.media as { id: Id; preview_url: string; download_url: string }[];
       expect(media.map(({ id }) => id)).to.deep.equal([two.id, one.id]);
       for (const file of media) {
         expect(file).not.to.have.any.keys('favorite', 'usage_count');
@@ -121,7 +123,7 @@ describe('places that use files of the library', () => {
   });
 
   describe('covers of courses', () => {
-    it('are shown to administrators and students, replaced and taken away', async () => {
+    it('are shown to administrators and students, replaced and removed', async () => {
       const [one, two] = [await image(), await image()];
       const set = (cover: string) => call('PATCH', `/courses/${course.id}`, { cover_media_id: cover });
       expect((await set(one.id)).body.data.cover).to.include({ id: one.id, type: 'image' });
@@ -134,11 +136,11 @@ describe('places that use files of the library', () => {
       expect((await learner.course(course.publicId)).body.data.cover.id).to.equal(two.id);
       expect((await set('none')).body.data).not.to.have.any.keys('cover');
       expect(await usage(two.id)).to.deep.equal([]);
-      const made = await call('POST', '/courses', { title: 'Other', cover_media_id: one.id });
-      expect([made.status, made.body.data.cover.id]).to.deep.equal([201, one.id]);
+      const created = await call('POST', '/courses', { title: 'Other', cover_media_id: one.id });
+      expect([created.status, created.body.data.cover.id]).to.deep.equal([201, one.id]);
     });
 
-    it('422 and 404: what is no image that is ready, and what the library does not have', async () => {
+    it('return 422 for a file that is no ready image, and 404 for an unknown file', async () => {
       const document = (await buildMedia(club.id)).id;
       const foreign = (await buildMedia((await buildClub()).id)).id;
       const reference = await call('POST', '/media/references', {
@@ -159,7 +161,7 @@ describe('places that use files of the library', () => {
   });
 
   describe('e-mails', () => {
-    it('of drafts are uses; unknown images are a problem of the draft, archived ones are refused anew', async () => {
+    it('use the images of drafts, report unknown images as a problem, and refuse new archived images', async () => {
       const { id } = await image();
       const campaign = (await call('POST', '/campaigns', { name: 'News', content: email(id, newId()) })).body.data.id;
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -176,7 +178,7 @@ describe('places that use files of the library', () => {
       expect(await usage(id)).to.deep.equal(['campaign News']);
     });
 
-    it('of a version that is published or has runs keep their file, whatever the force', async () => {
+    it('keep the file of a published or running version, even against a deletion by force', async () => {
       const source = await testDatabase();
       const { id } = await image();
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -190,7 +192,7 @@ describe('places that use files of the library', () => {
         id,
         version,
       ]);
-      expect(await usage(id)).to.deep.equal(['automation Hello']); // neither published nor under way
+      expect(await usage(id)).to.deep.equal(['automation Hello']); // the version is neither published nor has runs
       await source.query(
         `UPDATE automations SET published_id = $2, version_count = 1, trigger_kind = 'manual', status = 'active' WHERE id = $1`,
         [automation, version],
@@ -205,7 +207,7 @@ describe('places that use files of the library', () => {
     });
   });
 
-  it('uses are what a scan of all contents finds, after any edits', async () => {
+  it('records the uses that a scan of all contents finds, after any changes', async () => {
     const place = fc.constantFrom('lesson', 'campaign', 'automation', 'agent');
     const step = fc.record({
       act: fc.constantFrom('write', 'write', 'write', 'write', 'remove', 'archive', 'restore', 'delete'),
@@ -234,7 +236,7 @@ describe('places that use files of the library', () => {
     );
   });
 
-  /** Writes a place so that it names these files, or takes it away. A refusal changes nothing. */
+  /** Writes a record so that it names these files, or removes it. A refused request changes nothing. */
   async function edit(places: Map<string, Id>, kind: string, name: string, ids: Id[] | undefined): Promise<void> {
     const id = places.get(name);
     const at: Record<string, [create: string, change: string, body: object]> = {
@@ -271,7 +273,7 @@ describe('places that use files of the library', () => {
     return rows.map(({ use }) => use).toSorted();
   }
 
-  /** Every uuid in every content, held against the files that the library has. */
+  /** Returns the uses by a scan: every UUID in a content that is the id of a library file. */
   async function scanned(): Promise<string[]> {
     const rows = await (
       await testDatabase()
@@ -293,7 +295,7 @@ describe('places that use files of the library', () => {
   }
 });
 
-/** A picture that can be decoded. */
+/** An image that can be decoded. */
 const photo = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'teal' } })
     .png()
@@ -315,7 +317,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     return [await answer.text(), /filename="([^"]*)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1]];
   };
 
-  it('200: exchanges contents, keeps ids, titles and uses, archives the other; repeating undoes it', async () => {
+  it('exchanges contents, keeps ids, titles and uses, archives the other, and undoes it on repetition', async () => {
     const [old, better] = [await upload('old.md', '# Old'), await upload('new.md', '# New and longer')];
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [old.id] });
@@ -338,11 +340,11 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     });
     expect((await call('GET', '/media/storage')).body).to.deep.equal(used);
     const source = await testDatabase();
-    const [index] = await source.query<{ wanted: number }[]>(
-      `SELECT wanted_version AS wanted FROM agent_sources WHERE media_id = $1`,
+    const [index] = await source.query<{ version: number }[]>(
+      `SELECT wanted_version AS version FROM agent_sources WHERE media_id = $1`,
       [old.id],
     );
-    expect(index?.wanted).to.equal(2);
+    expect(index?.version).to.equal(2);
     await call('POST', `/media/${old.id}/replace`, { with: better.id });
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
     expect(await wordsOf(better.id)).to.deep.equal(['# New and longer', 'new.md']);
@@ -350,7 +352,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
   });
 
-  it('shows the pictures of the new content, which go with it and come back (MED-22)', async () => {
+  it('exchanges the previews too, and exchanges them back (MED-22)', async () => {
     const uploadPicture = async (width: number) =>
       (await uploadFile({ club }, { fileName: 'k.png', mime: 'image/png', bytes: await photo(width, 900) })).id;
     const [wide, narrow] = [await uploadPicture(640), await uploadPicture(320)];
@@ -372,7 +374,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     ]);
   });
 
-  it('404 and 409 media_mismatch change nothing', async () => {
+  it('returns 404 or 409 media_mismatch, and changes nothing', async () => {
     const text = await upload('a.md', '# A');
     const picture = await buildMedia(club.id, { title: 'a.png', mime: 'image/png', bytes: png(2, 2) });
     const reference = (

@@ -1,4 +1,4 @@
-/** Files that become public and private again: what callers see, what their runs do, and what is left where (MED-25, MED-27). */
+/** Tests publishing and unpublishing of files: the callers' view, the runs, and the leftovers in each bucket (MED-25, MED-27). */
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { removeMedia } from '../../domain/media/erasure/erasure.ts';
@@ -28,7 +28,7 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 const minute = 60_000;
 const later = (ms: number) => new Date(Date.now() + ms);
 
-describe('publishing (MED-25)', () => {
+describe('publishing of files (MED-25)', () => {
   let club: TestClub;
   let call: ReturnType<typeof callsOf>;
   beforeEach(async () => {
@@ -41,14 +41,14 @@ describe('publishing (MED-25)', () => {
   const read = async (id: Id) => (await call('GET', `/media/${id}`)).body.data;
   const file = async (words = 'How to tie it.', title = 'Nó “um”.txt'): Promise<Id> =>
     (await buildMedia(club.id, { title, bytes: words })).id;
-  /** Publishes a file immediately. */
+  /** Publishes a file, and runs the move to its end. */
   const published = async (id: Id): Promise<Id> => {
     expect((await publish(id)).status).to.equal(202);
     expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'public' });
     return id;
   };
   const open = (id: Id, role = 'preview'): Promise<Answer> => request('GET', `/public/media/${id}/${role}`);
-  /** The answer to a request of the permanent address. */
+  /** Returns the answer to a request of the permanent address. */
   const followed = async (id: Id, headers: Record<string, string> = {}) => {
     const answer = await open(id);
     expect(answer.status).to.equal(302);
@@ -64,7 +64,7 @@ describe('publishing (MED-25)', () => {
     (await testDatabase()).query<object[]>(`SELECT visibility FROM media_moves WHERE club_id = $1`, [club.id]);
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/publish and /unpublish', () => {
-    it('202: wakes one run, no matter who repeats it; the file is private until it has moved', async () => {
+    it('wakes one run for repeated requests, and keeps the file private until it has moved', async () => {
       const id = await file();
       const [one, two] = [await publish(id), await publish(id)];
       expect([one.status, two.status, one.body.data.visibility]).to.deep.equal([202, 202, 'private']);
@@ -78,7 +78,7 @@ describe('publishing (MED-25)', () => {
       expect([(await publish(id)).body.data.visibility, await moves()]).to.deep.equal(['public', []]);
     });
 
-    it('anyone reads a public file at a lasting address, by its name, in ranges; downloads are signed', async () => {
+    it('serves a public file to any reader under a permanent address, and signs downloads', async () => {
       const id = await published(await file());
       const record = await read(id);
       expect(record.visibility).to.equal('public');
@@ -96,10 +96,10 @@ describe('publishing (MED-25)', () => {
       expect([download.status, await download.text()]).to.deep.equal([200, 'How to tie it.']);
       expect(download.headers.get('content-disposition')).to.match(/^attachment; filename="N_ _um_.txt"/);
       const hidden = (await read(await file())).download_url;
-      expect((await fetch(hidden.split('?')[0])).status, 'a private one without its signature').to.equal(403);
+      expect((await fetch(hidden.split('?')[0])).status, 'a private file without its signature').to.equal(403);
     });
 
-    it('renditions move along; private again, all of them have signed addresses, and the lasting ones end', async () => {
+    it('moves renditions too, and gives signed addresses to all of them after the file is private again', async () => {
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       await published(id);
       const record = await read(id);
@@ -120,7 +120,7 @@ describe('publishing (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('erases what the file has left: after an hour in the private bucket, six minutes in the public one', async () => {
+    it('erases leftovers after an hour in the private bucket and after six minutes in the public bucket', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;
@@ -129,8 +129,8 @@ describe('publishing (MED-25)', () => {
       await eraseLeftovers(deps, later(59 * minute));
       expect((await fetch(signed)).status, 'signed before').to.equal(200);
       await eraseLeftovers(deps, later(61 * minute));
-      const { public: shown, private: hidden } = await objectsOf(club);
-      expect([shown.length, hidden]).to.deep.equal([4, []]);
+      const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+      expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       await unpublish(id);
       await movedFile(id);
       await eraseLeftovers(deps, later(5 * minute));
@@ -139,15 +139,15 @@ describe('publishing (MED-25)', () => {
       expect((await objectsOf(club)).public).to.deep.equal([]);
       expect((await fetch((await read(id)).preview_url)).status).to.equal(200);
       expect((await call('GET', '/media/storage')).body, 'counted once').to.deep.equal(used);
-      // The address of its upload was good for 15 minutes: what may arrive there still is erased when nothing can any more.
-      const [left] = await leftovers();
-      expect([(await leftovers()).length, left?.arrivesUntil]).to.deep.equal([1, null]);
-      expect((Number(left?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
+      // The upload address was valid for 15 minutes. The key is erased again when no upload can arrive any more.
+      const [leftover] = await leftovers();
+      expect([(await leftovers()).length, leftover?.arrivesUntil]).to.deep.equal([1, null]);
+      expect((Number(leftover?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
       await eraseLeftovers(deps, later(25 * 60 * minute));
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('no script of a page or a drawing runs: the page is text, the drawing is downloaded', async () => {
+    it('runs no script of an HTML page or an SVG: the page is text, the SVG is a download', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });
@@ -156,7 +156,7 @@ describe('publishing (MED-25)', () => {
       expect(image.headers.get('content-disposition')).to.match(/^attachment;/);
     });
 
-    it('409 media_not_ready: uploading, processing, failed, a reference; 409 media_archived: to publish', async () => {
+    it('returns 409 media_not_ready for unready files and references, and 409 media_archived', async () => {
       const others: Id[] = [];
       for (const status of ['uploading', 'processing', 'failed'] as const)
         others.push((await buildMedia(club.id, { status, bytes: 'x' })).id);
@@ -172,13 +172,13 @@ describe('publishing (MED-25)', () => {
       expectError(await publish(archived), 'media_archived');
       expect((await unpublish(archived)).status).to.equal(202);
       expect(await rowCounts()).to.deep.equal(before);
-      const shown = await published(await file());
-      await call('PATCH', `/media/${shown}`, { archived: true });
-      expect((await unpublish(shown)).status).to.equal(202);
-      expect(await movedFile(shown)).to.deep.equal({ done: true, outcome: 'private' });
+      const id = await published(await file());
+      await call('PATCH', `/media/${id}`, { archived: true });
+      expect((await unpublish(id)).status).to.equal(202);
+      expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
-    it('404: removed, of another club and unknown; students’ files are never public, whatever is written', async () => {
+    it('returns 404 for removed, foreign, unknown and students’ files, which constraints keep private', async () => {
       const student = await buildStudent(club.id);
       const removed = await file();
       await call('DELETE', `/media/${removed}`);
@@ -197,7 +197,7 @@ describe('publishing (MED-25)', () => {
   });
 
   describe('GET /public/media/{mediaId}/preview and /thumbnail', () => {
-    it('302: with a tag, to be kept for five minutes; a replacement is behind the same address', async () => {
+    it('redirects with an ETag and a lifetime of five minutes, also to a replaced content', async () => {
       const [old, better] = [await published(await file('Old.')), await published(await file('New and longer.'))];
       const before = await open(old);
       expect(before.headers.get('cache-control')).to.equal('public, max-age=300');
@@ -209,28 +209,34 @@ describe('publishing (MED-25)', () => {
       expect((await fetch(before.headers.get('location') ?? '')).status, 'a copy of the address').to.equal(200);
     });
 
-    it('404: private, removed, unknown and without a thumbnail, byte for byte alike', async () => {
-      const [hidden, gone, shown] = [await file(), await published(await file()), await published(await file())];
-      await call('DELETE', `/media/${gone}`);
+    it('returns byte-equal 404 answers for private, removed and unknown files and without a thumbnail', async () => {
+      const [privateFile, removedFile, publicFile] = [
+        await file(),
+        await published(await file()),
+        await published(await file()),
+      ];
+      await call('DELETE', `/media/${removedFile}`);
       const unknown = await open(newId());
       expectError(unknown, 'not_found');
       expect(unknown.headers.get('cache-control')).to.equal('no-store');
-      await eachCase([hidden, gone], async (id) => expect(visible(await open(id))).to.equal(visible(unknown)));
-      expect(visible(await open(shown, 'thumbnail'))).to.equal(visible(unknown));
+      await eachCase([privateFile, removedFile], async (id) =>
+        expect(visible(await open(id))).to.equal(visible(unknown)),
+      );
+      expect(visible(await open(publicFile, 'thumbnail'))).to.equal(visible(unknown));
       expect(await objectsOf(club)).to.nested.include({ 'public.length': 1 });
     });
   });
 
-  describe('its run', () => {
-    /** A step during which this happens at a point of it. */
+  describe('the run of a move', () => {
+    /** Runs a step, and calls `happens` once at the failpoint. */
     const meeting = async (
       id: Id,
       point: Parameters<MovingDeps['failpoint']>[0],
       happens: () => Promise<unknown>,
     ): Promise<MoveStep> => {
-      let left = 1;
+      let remaining = 1;
       const failpoint: MovingDeps['failpoint'] = async (name) => {
-        if (name === point && left-- > 0) await happens();
+        if (name === point && remaining-- > 0) await happens();
       };
       return movedFile(id, { failpoint });
     };
@@ -252,7 +258,7 @@ describe('publishing (MED-25)', () => {
       );
 
     for (const point of ['move_claimed', 'move_copied', 'move_recorded'] as const)
-      it(`a worker that dies at ${point}: the next one ends it, and no object is without a row`, async () => {
+      it(`ends the move in another worker after a crash at ${point}, and leaves no object without a row`, async () => {
         const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(8, 8) });
         await publish(id);
         await deadAt(point, id);
@@ -265,11 +271,11 @@ describe('publishing (MED-25)', () => {
         expect((await followed(id)).status).to.equal(200);
         expect(await orphansOf(club)).to.deep.equal([]);
         await eraseLeftovers(await mediaDeps(), later(61 * minute));
-        const { public: shown, private: hidden } = await objectsOf(club);
-        expect([shown.length, hidden]).to.deep.equal([4, []]);
+        const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+        expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       });
 
-    it('a worker that comes back after its lease writes nothing, and its copy goes', async () => {
+    it('writes nothing after an expired lease and a finished move, and leaves the copy to be erased', async () => {
       const id = await file();
       await publish(id);
       const late = await meeting(id, 'move_copied', async () => {
@@ -280,11 +286,11 @@ describe('publishing (MED-25)', () => {
       expect(await wordsOf(id)).to.equal('How to tie it.');
       expect(await orphansOf(club)).to.deep.equal([]);
       await eraseLeftovers(await mediaDeps(), later(61 * minute));
-      const { public: shown, private: hidden } = await objectsOf(club);
-      expect([shown.length, hidden]).to.deep.equal([1, []]);
+      const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+      expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
-    it('a worker that comes back while another worker has the claim writes nothing, and renews nothing', async () => {
+    it('writes and renews nothing after an expired lease while another worker has the claim', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -306,24 +312,24 @@ describe('publishing (MED-25)', () => {
       expect(await wordsOf(id)).to.equal('How to tie it.');
     });
 
-    it('a store that is away: the file stays private, and the next step copies it', async () => {
+    it('keeps the file private while the store is unavailable, and copies it in the next step', async () => {
       const id = await file();
       await publish(id);
-      const away = await mediaDeps(() => ({ copy: () => Promise.reject(new Error('The store is away.')) }));
+      const away = await mediaDeps(() => ({ copy: () => Promise.reject(new Error('Store is unavailable')) }));
       const failed = await moveOnce(await movingDeps(away), id).catch((error: Error) => error.message);
-      expect([failed, (await read(id)).visibility]).to.deep.equal(['The store is away.', 'private']);
+      expect([failed, (await read(id)).visibility]).to.deep.equal(['Store is unavailable', 'private']);
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'public' });
       expect(await orphansOf(club)).to.deep.equal([]);
     });
 
-    it('a file that the store has lost stays as it is, and the run ends', async () => {
+    it('ends without a change if the store has lost the file', async () => {
       const { id } = await buildMedia(club.id, { bytes: null, sizeBytes: 9 });
       await publish(id);
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
       expect(await moves()).to.deep.equal([]);
     });
 
-    it('waits while the file is processed, and copies no content that changes meanwhile', async () => {
+    it('waits while the file is processed, and does not publish a content that changed meanwhile', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -346,7 +352,7 @@ describe('publishing (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('goes on as soon as the processing of its file has ended, which wakes it', async () => {
+    it('continues as soon as the processing of the file ends and wakes the run', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -364,27 +370,27 @@ describe('publishing (MED-25)', () => {
       expect(await wakes(), 'of a file that does not move').to.deep.equal([]);
     });
 
-    it('keeps its claim while it copies, however long that takes', async () => {
+    it('renews its claim while it copies, for any duration of the copy', async () => {
       const id = await file();
       await publish(id);
       const source = await testDatabase();
-      const isHeld = async () => {
-        const [row] = await source.query<{ held: boolean }[]>(
-          `SELECT lease_until > clock_timestamp() AS held FROM media_moves WHERE id = $1`,
+      const isLeased = async () => {
+        const [row] = await source.query<{ isLeased: boolean }[]>(
+          `SELECT lease_until > clock_timestamp() AS "isLeased" FROM media_moves WHERE id = $1`,
           [id],
         );
-        return row?.held === true;
+        return row?.isLeased === true;
       };
       const renewals = mock.timers;
       const deps = await movingDeps(
         await mediaDeps((storage) => ({
-          async copy(...given) {
+          async copy(...args) {
             for (const _ of [1, 2]) {
               await endLease(id);
               renewals.tick(movingRules.renewalMs);
-              await until('a renewal', { timeoutMs: 5_000 }, isHeld);
+              await until('a renewal', { timeoutMs: 5_000 }, isLeased);
             }
-            return storage.copy(...given);
+            return storage.copy(...args);
           },
         })),
       );
@@ -396,7 +402,7 @@ describe('publishing (MED-25)', () => {
       }
     });
 
-    it('the last wish counts: taken back before the claim, after the copy, and taken back twice', async () => {
+    it('applies the last request, if the move is canceled before the claim, after the copy or twice', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);
@@ -414,7 +420,7 @@ describe('publishing (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('a replacement between copy and record: the new content becomes public, and the old one stays', async () => {
+    it('publishes the new content of a replacement between copy and record, and keeps the old content', async () => {
       const [one, other] = [await file('Old.'), await file('New.')];
       await publish(one);
       const replace = () => call('POST', `/media/${one}/replace`, { with: other });
@@ -426,7 +432,7 @@ describe('publishing (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('a removal between copy and record, and after it: nothing is left in either bucket', async () => {
+    it('leaves nothing in both buckets after a removal between copy and record or after the move', async () => {
       const [before, after] = [await file(), await file()];
       await publish(before);
       const removing = () => call('DELETE', `/media/${before}?force=true`);
@@ -443,7 +449,7 @@ describe('publishing (MED-25)', () => {
     });
 
     for (const movedFirst of [true, false])
-      it(`at one lock with a removal and a replacement: ${movedFirst ? 'moved first' : 'the others first'}`, async () => {
+      it(`handles a simultaneous removal and replacement in the order of the lock: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
         const deps = await movingDeps();
         const now = new Date();
         const reader = { clubId: club.id, administratorId: club.owner.id };
@@ -456,7 +462,7 @@ describe('publishing (MED-25)', () => {
         await moveMedia(deps, reader, removed, 'public', now);
         const [one, other] = [await file('Old.'), await file('New.')];
         await moveMedia(deps, reader, one, 'public', now);
-        /** A step that has claimed and copied. @returns what makes it record that, and ends with it */
+        /** Starts a step that has claimed and copied. @returns a function that lets the step record the move, and returns its result */
         const copied = async (id: Id) => {
           const [hasCopied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           const failpoint: MovingDeps['failpoint'] = async (name) => {
@@ -474,13 +480,13 @@ describe('publishing (MED-25)', () => {
         const steps = [await copied(removed), await copied(one)] as const;
         const remove = () => codeOf(removeMedia(deps, club.id, removed, now, { force: true }));
         const replace = () => codeOf(replaceMedia(deps, reader, one, { with: other }, now));
-        const held = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
+        const lock = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
         if (movedFirst) {
-          const outcomes = await inThisOrder(held, ...steps, remove, replace);
-          expect(outcomes[0]).to.include({ done: true }); // public, and gone where the removal is faster than its look
+          const outcomes = await inThisOrder(lock, ...steps, remove, replace);
+          expect(outcomes[0]).to.include({ done: true }); // public, or gone if the removal is faster than the step's read
           expect(outcomes.slice(1)).to.deep.equal([{ done: true, outcome: 'public' }, 'done', 'media_mismatch']);
         } else {
-          const outcomes = await inThisOrder(held, remove, replace, ...steps);
+          const outcomes = await inThisOrder(lock, remove, replace, ...steps);
           expect(outcomes).to.deep.equal([
             'done',
             'done',
@@ -492,23 +498,23 @@ describe('publishing (MED-25)', () => {
         expect(await wordsOf(one)).to.equal(movedFirst ? 'Old.' : 'New.');
         expect(await orphansOf(club)).to.deep.equal([]);
         await eraseLeftovers(deps, later(61 * minute));
-        const { public: shown, private: hidden } = await objectsOf(club);
-        expect([shown.length, hidden.length]).to.deep.equal([1, 1]);
+        const { public: publicKeys, private: privateKeys } = await objectsOf(club);
+        expect([publicKeys.length, privateKeys.length]).to.deep.equal([1, 1]);
       });
   });
 
-  describe('upkeep', () => {
-    it('tries again five minutes after the store refused, and repeats what it could not note', async () => {
+  describe('upkeep of leftovers', () => {
+    it('retries five minutes after a refusal of the store, and repeats an erasure that was not recorded', async () => {
       const id = await published(await file());
       const [key] = (await objectsOf(club)).private;
       const at = later(61 * minute);
-      const away = await mediaDeps(() => ({ remove: () => Promise.reject(new Error('The store is away.')) }));
+      const away = await mediaDeps(() => ({ remove: () => Promise.reject(new Error('Store is unavailable')) }));
       const mine = async (round: Promise<unknown>) => {
         await round;
         return (await leftovers()).map(({ key: left, erasesAt }) => [left, Number(erasesAt) - at.getTime()]);
       };
       expect(await mine(eraseLeftovers(away, at))).to.deep.equal([[key, 5 * minute]]);
-      // A worker that died after the erasure: the row stands, and it is erased once more.
+      // A worker crashed after the erasure. The row remains, so the object is erased again.
       await (await mediaDeps()).storage.remove(key ?? '');
       expect(await mine(eraseLeftovers(await mediaDeps(), new Date(at.getTime() + 5 * minute)))).to.deep.equal([]);
       expect(await wordsOf(id)).to.equal('How to tie it.');

@@ -20,7 +20,8 @@ describe('subtitles of videos and sounds', () => {
     call = callsOf(club);
     video = await buildMedia(club.id, { video: true, bytes: 'moving', mime: 'video/mp4', title: 'Knots' });
   });
-  const put = (language: string, body: object, id = video.id) => call('PUT', `/media/${id}/tracks/${language}`, body);
+  const setTrack = (language: string, body: object, id = video.id) =>
+    call('PUT', `/media/${id}/tracks/${language}`, body);
   const remove = (language: string, id = video.id) => call('DELETE', `/media/${id}/tracks/${language}`);
   const tracks = async () => (await call('GET', `/media/${video.id}`)).body.data.tracks;
   const spoken = (text: string) => ({ content: `WEBVTT\n\n00:01.000 --> 00:04.500\n${text}\n` });
@@ -45,13 +46,13 @@ describe('subtitles of videos and sounds', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('200: are stored as WebVTT, stand in the record in their order, and are fetched by a signed address', async () => {
+  it('are stored as WebVTT, listed in the record in their order, and read by a signed address', async () => {
     const srt = {
       content: '1\n00:00:01,000 --> 00:00:04,500\nDê um nó & puxe.\n',
       label: 'Legendas',
       kind: 'captions',
     };
-    const answer = await put('PT-br', srt);
+    const answer = await setTrack('PT-br', srt);
     expect(answer.status).to.equal(200);
     expect(answer.body.data).to.include({ language: 'pt-BR', label: 'Legendas', kind: 'captions' });
     expect(await fetched(answer.body.data.url)).to.deep.equal({
@@ -59,24 +60,24 @@ describe('subtitles of videos and sounds', () => {
       text: 'WEBVTT\n\n00:00:01.000 --> 00:00:04.500\nDê um nó &amp; puxe.\n',
       status: 200,
     });
-    expect((await put('ar', spoken('اربط الحبل'))).body.data).to.include({ label: 'العربية', kind: 'subtitles' });
+    expect((await setTrack('ar', spoken('اربط الحبل'))).body.data).to.include({ label: 'العربية', kind: 'subtitles' });
     const found: { language: string }[] = await tracks();
     expect(found.map(({ language }) => language)).to.deep.equal(['pt-BR', 'ar']);
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('200: take the place of those before, whose file is left to be erased', async () => {
-    await put('en', spoken('One.'));
+  it('replace the previous subtitles, whose file is erased', async () => {
+    await setTrack('en', spoken('One.'));
     const before = await keyOf('en');
-    const answer = await put('en', spoken('Two.'));
+    const answer = await setTrack('en', spoken('Two.'));
     expect((await fetched(answer.body.data.url)).text).to.contain('Two.');
     expect(await tracks()).to.have.length(1);
     expect(await leftKeys()).to.deep.equal([before]);
   });
 
-  it('204: are removed alone, or with their file', async () => {
-    await put('en', spoken('One.'));
-    await put('de', spoken('Eins.'));
+  it('are removed alone, or with their file', async () => {
+    await setTrack('en', spoken('One.'));
+    await setTrack('de', spoken('Eins.'));
     const keys = [(await keyOf('en')) ?? '', (await keyOf('de')) ?? ''];
     expect((await remove('EN')).status).to.equal(204);
     expect(await leftKeys()).to.deep.equal([keys[0]]);
@@ -85,7 +86,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal(keys.toSorted());
   });
 
-  it('422: what is no subtitles is refused with its line, and leaves nothing', async () => {
+  it('are refused with 422 and the line of the fault, and leave nothing', async () => {
     const cases: [string, string, string][] = [
       ['en', 'Hello', 'content, line 1: a time is expected here, such as `00:01.000 --> 00:02.500`.'],
       [
@@ -96,7 +97,7 @@ describe('subtitles of videos and sounds', () => {
       ['en-a', spoken('a').content, 'language must be a language tag, such as `en` or `pt-BR`.'],
     ];
     await eachCase(cases, async ([language, content, message]) => {
-      const answer = await put(language, { content });
+      const answer = await setTrack(language, { content });
       expectError(answer, 'invalid_request');
       expect(answer.body.error.message).to.equal(message);
     });
@@ -104,26 +105,26 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('422: a cue beyond the end of the video', async () => {
+  it('are refused with 422 if a cue is after the end of the video', async () => {
     await (await testDatabase()).query(`UPDATE media SET duration_ms = 3000 WHERE id = $1`, [video.id]);
-    const answer = await put('en', spoken('Late.'));
+    const answer = await setTrack('en', spoken('Late.'));
     expectError(answer, 'invalid_request');
     expect(answer.body.error.message).to.equal('content, line 3: the cue ends after the video or sound.');
   });
 
-  it('422 and 404: a document, a reference, a file that is not ready, and one of another club', async () => {
+  it('are refused with 422 or 404 for documents, references, unready files and foreign files', async () => {
     const document = await buildMedia(club.id, { bytes: 'a' });
     const arriving = await buildMedia(club.id, { video: true, bytes: 'a', mime: 'video/mp4', status: 'processing' });
     const foreign = await buildMedia((await buildClub()).id, { video: true, bytes: 'a', mime: 'video/mp4' });
-    expectError(await put('en', spoken('a'), document.id), 'invalid_file');
-    expectError(await put('en', spoken('a'), arriving.id), 'invalid_file');
-    expectError(await put('en', spoken('a'), foreign.id), 'not_found');
-    expectError(await put('en', spoken('a'), newId()), 'not_found');
+    expectError(await setTrack('en', spoken('a'), document.id), 'invalid_file');
+    expectError(await setTrack('en', spoken('a'), arriving.id), 'invalid_file');
+    expectError(await setTrack('en', spoken('a'), foreign.id), 'not_found');
+    expectError(await setTrack('en', spoken('a'), newId()), 'not_found');
     expectError(await remove('en', foreign.id), 'not_found');
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('409: more than twenty languages', async () => {
+  it('are refused with 409 beyond twenty languages', async () => {
     const languages = [
       'af',
       'ar',
@@ -146,23 +147,25 @@ describe('subtitles of videos and sounds', () => {
       'hu',
       'id',
     ];
-    for (const language of languages) expect((await put(language, spoken('a'))).status).to.equal(200);
-    expectError(await put('it', spoken('a')), 'too_many_tracks');
+    for (const language of languages) expect((await setTrack(language, spoken('a'))).status).to.equal(200);
+    expectError(await setTrack('it', spoken('a')), 'too_many_tracks');
     expect(await leftKeys()).to.deep.equal([]);
-    expect((await put('id', spoken('b'))).status).to.equal(200);
+    expect((await setTrack('id', spoken('b'))).status).to.equal(200);
   });
 
-  it('are read by agents with their times, in the language of the club if there are such', async () => {
+  it('are read by agents with their times, in the language of the club if available', async () => {
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [video.id] });
     const [source] = await indexedSourcesOf(club.id);
-    if (!source) throw new Error('The video is no source');
+    if (!source) throw new Error('The video has no source');
     await stepSource(source);
     expect(await sourceRow(source)).to.include({ status: 'failed', errorCode: 'unsupported_type' });
-    await put('ja', spoken('結び方。'));
+    await setTrack('ja', spoken('結び方。'));
     await stepSource(source);
     expect((await passagesOf(source)).map(({ text }) => text)).to.deep.equal(['結び方。']);
-    await put('en', { content: 'WEBVTT\n\n00:01.000 --> 00:04.500\nTie a\n\n00:05.000 --> 00:06.000\nbowline. Pull.' });
+    await setTrack('en', {
+      content: 'WEBVTT\n\n00:01.000 --> 00:04.500\nTie a\n\n00:05.000 --> 00:06.000\nbowline. Pull.',
+    });
     await stepSource(source);
     const [passage, ...others] = await passagesOf(source);
     expect(others).to.deep.equal([]);

@@ -1,4 +1,4 @@
-/** Subtitles that are made of speech, as administrators ask for them and see them (MED-34). */
+/** Tests how administrators request and see subtitles from speech (MED-34). */
 import { expect } from 'chai';
 import { MediaTranscription } from '../../entities/media/media-transcription.ts';
 import type { TranscriptionDeps } from '../../domain/media/transcriptions/step.ts';
@@ -15,7 +15,7 @@ import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const uploaded = { content: 'WEBVTT\n\n00:00.000 --> 00:01.000\nUploaded.\n' };
 
-describe('subtitles that are made of speech, for administrators', function () {
+describe('subtitles from speech for administrators', function () {
   this.timeout(30_000);
   let club: TestClub;
   let call: ReturnType<typeof callsOf>;
@@ -30,7 +30,7 @@ describe('subtitles that are made of speech, for administrators', function () {
   const upload = (language = 'pt') => call('PUT', `/media/${video.id}/tracks/${language}`, uploaded);
   const record = async () => (await call('GET', `/media/${video.id}`)).body.data;
   const rows = async () => (await testDeps()).db.manager.findBy(MediaTranscription, { clubId: club.id });
-  /** The number of runs to wake for files of this club. */
+  /** Returns the number of runs to wake for files of this club. */
   const wakes = async () => {
     const source = await testDatabase();
     const found = await source.query<unknown[]>(
@@ -42,7 +42,7 @@ describe('subtitles that are made of speech, for administrators', function () {
   const texts = async (tracks: { url: string }[]) =>
     Promise.all(tracks.map(async ({ url }) => (await fetch(url)).text()));
 
-  it('202: are pending in the record and in lists, and then stand in its tracks', async () => {
+  it('are pending in the record and in lists, and then are a track of the file', async () => {
     const answer = await ask('PT-br');
     expect(answer.status).to.equal(202);
     const pending = { language: 'pt-BR', status: 'pending' };
@@ -52,14 +52,14 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect(listed.transcription).to.deep.equal(pending);
     expect(await wakes()).to.equal(1);
     await transcribeOnce(video.id);
-    const { tracks, ...made } = await record();
-    expect(made).not.to.have.property('transcription');
+    const { tracks, ...fields } = await record();
+    expect(fields).not.to.have.property('transcription');
     expect(tracks).to.have.length(1);
     expect(tracks[0]).to.include({ language: 'pt-BR', made_by: 'command', label: 'português (Brasil)' });
     expect(await texts(tracks)).to.deep.equal([madeVtt.toString()]);
   });
 
-  it('202: asked for again while they are pending, nothing changes and no other run is woken', async () => {
+  it('change nothing and wake no second run if requested again while pending', async () => {
     await ask();
     const [before] = await rows();
     const again = await ask('PT');
@@ -68,7 +68,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect(await wakes()).to.equal(1);
   });
 
-  it('202: say why they failed, and begin again when they are asked for', async () => {
+  it('show the reason of a failure, and start again on the next request', async () => {
     await ask();
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
     await transcribeOnce(video.id, { makeSubtitles });
@@ -79,7 +79,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await record()).tracks.map(({ language }: { language: string }) => language)).to.deep.equal(['en']);
   });
 
-  it('409 transcription_pending: another language, while subtitles are being made', async () => {
+  it('return 409 transcription_pending for a second language while subtitles are pending', async () => {
     await ask('pt');
     const refused = await ask('en');
     expectError(refused, 'transcription_pending');
@@ -87,7 +87,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await rows()).map(({ language }) => language)).to.deep.equal(['pt']);
   });
 
-  it('409 track_exists: a language with uploaded subtitles', async () => {
+  it('return 409 track_exists for a language with uploaded subtitles', async () => {
     await upload();
     const refused = await ask();
     expectError(refused, 'track_exists');
@@ -97,14 +97,14 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await ask()).status).to.equal(202);
   });
 
-  it('409 too_many_tracks: more than twenty languages', async () => {
+  it('return 409 too_many_tracks beyond twenty languages', async () => {
     const languages = Array.from({ length: 20 }, (_, at) => `q${String.fromCharCode(97 + at)}x`);
     for (const language of languages) expect((await upload(language)).status, language).to.equal(200);
     expectError(await ask('pt'), 'too_many_tracks');
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('422 and 404: an image, a document, a reference, a file that is not ready, and one of another club', async () => {
+  it('return 422 or 404 for images, documents, references, unready files and foreign files', async () => {
     const image = await buildMedia(club.id, { bytes: 'a', mime: 'image/png' });
     const document = await buildMedia(club.id, { bytes: 'a' });
     const reference = await buildMedia(club.id, { video: true });
@@ -118,14 +118,14 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect(await (await testDeps()).db.manager.findOneBy(MediaTranscription, { id: foreign.id })).to.equal(null);
   });
 
-  it('422: what is no language tag', async () => {
+  it('return 422 for an invalid language tag', async () => {
     await eachCase(['', 'x', 'english', 'pt_BR', 'en-a', 'pt-BR; rm'], async (language) =>
       expectError(await ask(language), 'invalid_request'),
     );
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('403 and 401: support, a student, and a caller without a session may not ask; an editor may', async () => {
+  it('return 403 or 401 to support, students and callers without a session, and accept editors', async () => {
     const support = callsOf(club, (await buildMember(club.id, 'support')).token);
     const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
     const student = callsOf(club, await openFurtherSession('student', (await buildStudent(club.id)).id));
@@ -136,7 +136,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await ask('pt', video.id, editor)).status).to.equal(202);
   });
 
-  it('501 not_configured: an environment without a command; its records stay readable', async () => {
+  it('return 501 not_configured without a command, and keep records readable', async () => {
     await ask();
     const app = await serveApp({ env: { SUBTITLES_COMMAND: '' } });
     try {
@@ -152,7 +152,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     }
   });
 
-  it('an upload that comes while they are made wins, and ends the work', async () => {
+  it('end without a track if an upload arrives while the text is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await upload()).body.data.made_by).to.equal('upload');
@@ -164,7 +164,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await texts(tracks))[0]).to.contain('Uploaded.');
   });
 
-  it('204: the removal of the file while they are made ends the work, and leaves no track', async () => {
+  it('end without a track if the file is removed while the text is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await call('DELETE', `/media/${video.id}`)).status).to.equal(204);

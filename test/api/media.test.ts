@@ -1,4 +1,4 @@
-/** Files of a club's library: reserved, put, completed, read, listed, removed. */
+/** Tests files of a club's library: reserve, upload, complete, read, list and remove. */
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
@@ -39,7 +39,7 @@ const text = (name: string, mime: string, words: string): TestFile => ({
 });
 const notes = text('notes.md', 'text/markdown', '# Nós\n\nUma volta redonda.\n');
 
-/** Fields that an upload's own answers lack (MED-11). */
+/** Fields that the answers to an upload lack (MED-11). */
 const asListed = { favorite: false, usage_count: 0 };
 
 describe('media', () => {
@@ -57,7 +57,7 @@ describe('media', () => {
     (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
   describe('POST /v1/clubs/{clubId}/media', () => {
-    it('201: reserves a private file, titled as asked or like the file', async () => {
+    it('reserves a private file with the given title, or else with the file’s name', async () => {
       const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
       expect(media).to.deep.include({
         kind: 'document',
@@ -83,7 +83,7 @@ describe('media', () => {
       expect((await reserve(uploader, notes)).media.title).to.equal('notes.md');
     });
 
-    it('422: types, sizes, names beyond the rules; 400: missing and unknown fields; writes nothing', async () => {
+    it('returns 422 for wrong types, sizes and names, and 400 for missing and unknown fields', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -109,7 +109,7 @@ describe('media', () => {
       expect((await reserving(uploader, notes, { size_bytes: 500 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('422: a file name that is a path, blank, or holds control or invisible characters', async () => {
+    it('returns 422 for a file name that is a path, blank, or has control or invisible characters', async () => {
       const names = [
         '../../etc/passwd',
         'C:\\notes.md',
@@ -134,8 +134,8 @@ describe('media', () => {
     });
   });
 
-  describe('the address of an upload', () => {
-    it('accepts the announced type and size, and nothing else', async () => {
+  describe('the upload address', () => {
+    it('accepts only the declared type and size', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes, { 'content-type': 'text/html' })).to.equal(403);
       expect(await put(upload, Buffer.concat([notes.bytes, notes.bytes]), { 'content-length': undefined })).to.equal(
@@ -150,7 +150,7 @@ describe('media', () => {
       expect(await filesOf(club)).to.deep.equal([media.id]);
     });
 
-    it('does not read; a read address does not write', async () => {
+    it('allows no read, and a read address allows no write', async () => {
       const { upload } = await reserve(uploader, notes);
       await put(upload, notes.bytes);
       expect((await fetch(upload.url)).status).to.equal(403);
@@ -161,7 +161,7 @@ describe('media', () => {
       expect((await fetch(bare)).status).to.equal(403);
     });
 
-    it('takes one file, which cannot be replaced after it was checked', async () => {
+    it('accepts one file, which cannot be replaced after it was checked', async () => {
       const other = Buffer.from(notes.bytes.toString().toUpperCase());
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -172,12 +172,12 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses the later of two simultaneous uploads, even if it began first', async () => {
+    it('refuses the later of two simultaneous uploads, even if it started first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
       slow.flushHeaders();
-      await once(slow, 'continue'); // the store takes it, and waits for its bytes
+      await once(slow, 'continue'); // the store accepts the request, and waits for its bytes
       slow.write(Buffer.alloc(5, 0x21));
       expect(await put(upload, notes.bytes)).to.equal(200);
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
@@ -188,7 +188,7 @@ describe('media', () => {
     });
   });
 
-  it('an address of an upload takes no file once it has expired; another one is to be reserved', async () => {
+  it('refuses a file at an expired upload address, and accepts a new reservation', async () => {
     const late = await withClockStopped(() => reserve(uploader, notes), Date.now() - 15 * 60_000 - 1_000);
     expect(Date.parse(late.upload.expires_at)).to.be.below(Date.now());
     expect(await put(late.upload, notes.bytes)).to.equal(403);
@@ -199,10 +199,10 @@ describe('media', () => {
     expect(await put(inTime.upload, notes.bytes)).to.equal(200);
   });
 
-  it('preview_url and download_url are signed for each answer and stored nowhere (MED-8)', async () => {
+  it('signs preview_url and download_url for each answer, and stores them nowhere (MED-8)', async () => {
     const ready = await uploadFile(uploader, notes);
-    const shown = await read(ready.id);
-    for (const url of [shown.preview_url, shown.download_url, ready.preview_url]) {
+    const file = await read(ready.id);
+    for (const url of [file.preview_url, file.download_url, ready.preview_url]) {
       const signature = new URL(url ?? '').searchParams.get('X-Amz-Signature') ?? '';
       expect(signature).to.match(/^[0-9a-f]{64}$/);
       expect(await columnsHolding(signature)).to.deep.equal([]);
@@ -211,7 +211,7 @@ describe('media', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
-    it('200 ready: every accepted type, with kind, preview and download', async () => {
+    it('finds every accepted type ready, with kind, preview and download', async () => {
       const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
       const files: [TestFile, string, string][] = [
         [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
@@ -256,7 +256,7 @@ describe('media', () => {
       expect(await filesOf(club)).to.have.length(files.length);
     });
 
-    it('200 failed: keeps the record with its error, and erases the file', async () => {
+    it('keeps the record of a failed file with its error, and erases the file', async () => {
       const { media, upload } = await reserve(uploader, { ...notes, mime: 'application/pdf' });
       await put(upload, notes.bytes);
       const { body } = await completing(uploader, media.id);
@@ -271,7 +271,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...body.data, ...asListed });
     });
 
-    it('409 upload_missing before the file arrives; 404: a file of another library or unknown', async () => {
+    it('returns 409 upload_missing before the file arrives, and 404 for a foreign or unknown file', async () => {
       const { media } = await reserve(uploader, notes);
       expectError(await completing(uploader, media.id), 'upload_missing');
       expectError(await completing(uploader, newId()), 'not_found');
@@ -280,7 +280,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...media, ...asListed });
     });
 
-    it('a download has its original name, whatever the name', async () => {
+    it('downloads a file under its original name, whatever its characters', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',
@@ -306,7 +306,7 @@ describe('media', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('200: newest first, by pages, without removed files and students’ images', async () => {
+    it('lists files newest first, in pages, without removed files and students’ images', async () => {
       const ids: string[] = [];
       for (let at = 0; at < 3; at++) {
         clock.advance(1_000);
@@ -318,8 +318,8 @@ describe('media', () => {
       expect(idsOf(await list())).to.deep.equal(ids);
       expect(idsOf(await list('?page=2&page_size=2'))).to.deep.equal(ids.slice(2));
       await remove(ids[0] ?? '');
-      const left = await list('?page_size=1');
-      expect([left.total, idsOf(left)]).to.deep.equal([2, [ids[1]]]);
+      const rest = await list('?page_size=1');
+      expect([rest.total, idsOf(rest)]).to.deep.equal([2, [ids[1]]]);
     });
   });
 
@@ -327,7 +327,7 @@ describe('media', () => {
     const usage = (id: string, query = '', of = club) =>
       call('GET', `${libraryPath(of, id, 'usage')}${query}`, { token: of.owner.token });
 
-    it('200: lists the agents that answer from the file by title, in pages', async () => {
+    it('lists the agents that use the file as material by title, in pages', async () => {
       const { id } = await uploadFile(uploader, notes);
       expect((await usage(id)).body).to.deep.equal({ data: [], total: 0 });
       const agents = [await buildAgent(club.id), await buildAgent(club.id), await buildAgent(club.id)];
@@ -349,18 +349,20 @@ describe('media', () => {
       expect([data.map((place: { id: string }) => place.id), total]).to.deep.equal([[second], 2]);
     });
 
-    it('404: an unknown, a removed and a foreign file, and an image of a student', async () => {
-      const gone = await uploadFile(uploader, notes);
-      await remove(gone.id);
+    it('returns 404 for an unknown, removed or foreign file and for a student’s image', async () => {
+      const removed = await uploadFile(uploader, notes);
+      await remove(removed.id);
       const foreign = await uploadFile({ club: await buildClub() }, notes);
       const student = await buildStudent(club.id);
       const image = await uploadFile({ club, student }, { fileName: 'a.png', mime: 'image/png', bytes: png(2, 2) });
-      await eachCase([newId(), gone.id, foreign.id, image.id], async (id) => expectError(await usage(id), 'not_found'));
+      await eachCase([newId(), removed.id, foreign.id, image.id], async (id) =>
+        expectError(await usage(id), 'not_found'),
+      );
     });
   });
 
   describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
-    it('204: erases the file from library and bucket, and its name from every table', async () => {
+    it('erases the file from library and bucket, and its name from every table', async () => {
       const fileName = `secret ${newId()}.md`;
       const ready = await uploadFile(uploader, { ...notes, fileName }, { title: `about ${fileName}` });
       const answer = await remove(ready.id);
@@ -378,14 +380,14 @@ describe('media', () => {
       expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
     });
 
-    it('404: a file of another club, which stays', async () => {
+    it('returns 404 for a file of another club, and keeps the file', async () => {
       const ready = await uploadFile(uploader, notes);
       const other = await buildClub();
       expectError(await call('DELETE', libraryPath(other, ready.id), { token: other.owner.token }), 'not_found');
       expect((await read(ready.id)).status).to.equal('ready');
     });
 
-    it('409 in_use names places; force=true ends the uses', async () => {
+    it('returns 409 in_use with the names of the users, and ends the uses with force=true', async () => {
       const { id } = await uploadFile(uploader, notes);
       const agents = await Promise.all(Array.from({ length: 5 }, () => buildAgent(club.id)));
       for (const agent of agents) await buildMaterial(agent.id, { mediaId: id });
@@ -402,7 +404,7 @@ describe('media', () => {
       expect(await source.query(`SELECT FROM media_uses WHERE media_id = $1`, [id])).to.deep.equal([]);
     });
 
-    it('204: of an unfinished upload: completing it is 404, and late bytes are due for erasure', async () => {
+    it('removes an unfinished upload: its completion returns 404, and late bytes are erased', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -416,7 +418,7 @@ describe('media', () => {
     });
   });
 
-  describe('a file of the library that agents answer from', () => {
+  describe('a library file in the material of agents', () => {
     it('enters the index when it is ready, and leaves it when it is removed', async () => {
       const source = await testDatabase();
       const { media, upload } = await reserve(uploader, notes);
@@ -441,7 +443,7 @@ describe('media', () => {
   describe('GET /v1/clubs/{clubId}/media/storage', () => {
     const usage = async (token = club.owner.token) => call('GET', libraryPath(club, 'storage'), { token });
 
-    it('200: nothing yet; then complete files by kind, and no erased ones (MED-13)', async () => {
+    it('shows zero first, and then the sizes of complete files by kind, without erased files (MED-13)', async () => {
       const limit_bytes = plans.professional.allowances.storage_bytes.included;
       const { status, body } = await usage();
       expect([status, body]).to.deep.equal([200, { bytes: 0, files: 0, by_kind: [], limit_bytes }]);
@@ -449,11 +451,11 @@ describe('media', () => {
       await reserve(uploader, notes);
       const { id } = await uploadFile(uploader, notes);
       await uploadFile(uploader, { fileName: 'knot.png', mime: 'image/png', bytes: picture });
-      const { size_bytes: kept = 0 } = await uploadFile(
+      const { size_bytes: storedSize = 0 } = await uploadFile(
         { club, student: await buildStudent(club.id) },
         { fileName: 'bow.png', mime: 'image/png', bytes: picture },
       );
-      const images = { kind: 'image', bytes: picture.length + kept, files: 2 };
+      const images = { kind: 'image', bytes: picture.length + storedSize, files: 2 };
       expect((await usage()).body).to.deep.equal({
         bytes: images.bytes + file,
         files: 3,
@@ -466,7 +468,7 @@ describe('media', () => {
       expect(plan.body.data.allowances.storage_bytes.used).to.equal(images.bytes);
     });
 
-    it('200: every member may read it, and a plan with add-ons allows both', async () => {
+    it('is readable for every member, and includes add-ons in the allowance', async () => {
       await buildAddOn(club.id, {
         kind: 'storage',
         adds: 7,
@@ -481,7 +483,7 @@ describe('media', () => {
   });
 
   describe('a club whose storage is full', () => {
-    it('402 limit_reached: names the storage, and writes nothing', async () => {
+    it('gets 402 limit_reached with the resource’s name, and nothing is written', async () => {
       await buildPlan(club.id, 'trial');
       await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - 1 });
       const before = await rowCounts();
@@ -491,26 +493,26 @@ describe('media', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('200 failed storage_full: what arrives larger than announced is erased, and takes nothing', async () => {
+    it('gets storage_full for a file that is larger than declared, which is erased and not counted', async () => {
       await buildPlan(club.id, 'trial');
       const { media } = await reserve(uploader, notes);
       const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;
       await buildMedia(club.id, { bytes: null, sizeBytes: rest });
-      const store = await testObjectStore(); // the address of the upload takes the announced size only
+      const store = await testObjectStore(); // the upload address accepts only the declared size
       await store.put(`media/${club.id}/${media.id}`, notes.mime, Readable.from([notes.bytes, notes.bytes]));
       const { body } = await completing(uploader, media.id);
       expect(body.data).to.deep.equal({ ...media, status: 'failed', error: 'storage_full' });
       expect(await filesOf(club)).to.deep.equal([]);
       const usage = await call('GET', libraryPath(club, 'storage'), { token: club.owner.token });
       expect(usage.body).to.include({ bytes: rest, files: 1 });
-      expectError(await reserving(uploader, notes), 'limit_reached'); // its address is still good
+      expectError(await reserving(uploader, notes), 'limit_reached'); // its upload address is still valid
       await eraseAll(new Date(clock.now().getTime() + 20 * 60_000));
       await reserve(uploader, notes);
     });
   });
 
   describe('roles', () => {
-    it('support may read the library, but not write', async () => {
+    it('let support read the library, but not write', async () => {
       const { token } = await buildMember(club.id, 'support');
       const ready = await uploadFile(uploader, notes);
       expect((await call('GET', libraryPath(club, ready.id), { token })).body.data.id).to.equal(ready.id);

@@ -21,14 +21,14 @@ const rolesOf = async (club: TestClub, token = club.owner.token): Promise<Record
 
 describe('GET /v1/clubs/{clubId}/members', () => {
   describe('200', () => {
-    it('lists members, then open invitations, each by e-mail: whole records', async () => {
+    it('lists members and then open invitations, each sorted by e-mail, as whole records', async () => {
       const club = await buildClub();
       const members = [club.owner, await buildMember(club.id, 'support'), await buildMember(club.id, 'editor')];
       const invite = (email: string) =>
         call('POST', `/v1/clubs/${club.id}/members`, { token: club.owner.token, body: { email, role: 'support' } });
       const [zoe, abe] = [await invite(`zoe.${newId()}@example.com`), await invite(`abe.${newId()}@example.com`)];
       const { body } = await list(club);
-      const given = ['owner', 'support', 'editor'];
+      const roleOrder = ['owner', 'support', 'editor'];
       expect(body).to.deep.equal({
         data: [
           ...members
@@ -36,7 +36,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
               administrator_id: id,
               name: 'Ada Administrator',
               email,
-              role: given[index],
+              role: roleOrder[index],
               status: 'active',
               joined_at: body.data.find((member: { administrator_id: Id }) => member.administrator_id === id)
                 ?.joined_at,
@@ -49,7 +49,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
       });
     });
 
-    it('pages hold each record once, and the total over all pages', async () => {
+    it('contains each record once on its pages, and the total on every page', async () => {
       const club = await buildClub();
       for (let index = 0; index < 4; index++) await buildMember(club.id, 'support');
       const pages = [];
@@ -77,7 +77,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner', [member.id]: 'owner' });
     });
 
-    it('lets an owner step down while there is another', async () => {
+    it('lets an owner step down if there is another owner', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       expect((await change(club.owner.token, club.id, club.owner.id, 'support')).status).to.equal(200);
@@ -93,7 +93,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: only owners change owners or make them', async () => {
+    it('returns role_not_permitted unless an owner changes an owner or appoints one', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       expectError(await change(admin.token, club.id, admin.id, 'owner'), 'role_not_permitted');
@@ -104,7 +104,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('404', () => {
-    it('an administrator who is no member, a member of another club, an invitation', async () => {
+    it('refuses an administrator who is no member, a member of another club and an invitation', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
         token: club.owner.token,
@@ -119,14 +119,14 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('409', () => {
-    it('last_owner: the last owner keeps the role', async () => {
+    it('returns last_owner for the last owner, who keeps the role', async () => {
       const club = await buildClub();
       await buildMember(club.id, 'admin');
       expectError(await change(club.owner.token, club.id, club.owner.id, 'admin'), 'last_owner');
       expect((await change(club.owner.token, club.id, club.owner.id, 'owner')).status).to.equal(200);
     });
 
-    it('last_owner: one of two owners who step down at the same time', async () => {
+    it('returns last_owner to one of two owners who step down simultaneously', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [
@@ -140,7 +140,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
 
 describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   describe('204', () => {
-    it('ends the member’s access to this club; the session and other clubs go on', async () => {
+    it('ends the member’s access to this club, and keeps the session and other memberships', async () => {
       const club = await buildClub();
       const member = await buildMember(club.id, 'admin');
       const own = await call('POST', '/v1/organizations', { token: member.token, body: { name: `Own ${newId()}` } });
@@ -170,7 +170,7 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: an admin cannot remove an owner', async () => {
+    it('returns role_not_permitted to an admin who removes an owner', async () => {
       const club = await buildClub();
       await buildMember(club.id, 'owner');
       const admin = await buildMember(club.id, 'admin');
@@ -179,13 +179,13 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('409', () => {
-    it('last_owner: the last owner cannot leave', async () => {
+    it('returns last_owner to the last owner who leaves', async () => {
       const club = await buildClub();
       expectError(await remove(club.owner.token, club.id, club.owner.id), 'last_owner');
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner' });
     });
 
-    it('last_owner: one of two owners who remove each other simultaneously succeeds', async () => {
+    it('returns forbidden to the slower of two owners who remove each other simultaneously', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [

@@ -1,4 +1,4 @@
-/** Mentorships: as administrators write them, as students book sessions, and what becomes of these. */
+/** Tests how administrators write mentorships, how students book sessions, and how sessions end. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
@@ -29,7 +29,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** A whole hour from now on. */
+/** Returns a full hour, counted from now. */
 const inHours = (count: number) => new Date(Math.ceil(clock.now().getTime() / hour) * hour + count * hour);
 
 describe('mentorships', () => {
@@ -54,41 +54,41 @@ describe('mentorships', () => {
   const offered = (options: MentorshipOptions = {}) => buildMentorship(club.id, options);
   const at = ({ publicId }: TestMentorship, id: Id) => `/mentorships/${publicId}/sessions/${id}`;
 
-  it('docs/how-to/run-mentorships.md: each request is accepted, in their order', async () => {
+  it('accepts each request of docs/how-to/run-mentorships.md in the order of the page', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const known = new Map([
       ['clubId', club.id],
       ['mentorId', mentorId],
     ]);
-    /** The page shows dates; what can be booked is asked of the clock. */
+    /** The page shows fixed dates, but bookable times depend on the current time. */
     const shownTimes = ['2026-03-02T08:00:00.000Z', '2026-03-09T08:00:00.000Z'];
     let times: string[] = [];
     const bodyOf = (text: string): unknown =>
       JSON.parse(
         filledIn(
-          shownTimes.reduce((body, shown, place) => body.replace(shown, times[place] ?? shown), text),
+          shownTimes.reduce((body, printed, place) => body.replace(printed, times[place] ?? printed), text),
           known,
         ),
       );
     const examples = examplesOf(readPage('docs/how-to/run-mentorships.md'));
-    const told: string[] = [];
-    for (const { method, path: shown, body } of examples) {
-      const token = shown.includes('/classroom/') ? ada.token : club.owner.token;
-      const answer = await call(method, filledIn(shown, known), { token, ...(body && { body: bodyOf(body) }) });
+    const outcomes: string[] = [];
+    for (const { method, path, body } of examples) {
+      const token = path.includes('/classroom/') ? ada.token : club.owner.token;
+      const answer = await call(method, filledIn(path, known), { token, ...(body && { body: bodyOf(body) }) });
       const data = answer.body?.data;
-      if (shown.endsWith('/mentorships') && method === 'POST') {
+      if (path.endsWith('/mentorships') && method === 'POST') {
         known.set('mentorshipId', data.id);
         known.set('publicId', data.public_id);
       }
-      if (shown.endsWith('/slots')) {
+      if (path.endsWith('/slots')) {
         times = data.slots.map((slot: { starts_at: string }) => slot.starts_at);
         const other = await as(ada)('POST', `/mentorships/${known.get('publicId')}/bookings`, { starts_at: times[2] });
         known.set('otherSessionId', other.body.data.id);
       }
-      if (shown.endsWith('/bookings')) known.set('sessionId', data.id);
-      told.push(`${method} ${shown} ${answer.status < 300 ? 'accepted' : answer.text}`);
+      if (path.endsWith('/bookings')) known.set('sessionId', data.id);
+      outcomes.push(`${method} ${path} ${answer.status < 300 ? 'accepted' : answer.text}`);
     }
-    expect(told).to.deep.equal(examples.map(({ method, path: shown }) => `${method} ${shown} accepted`));
+    expect(outcomes).to.deep.equal(examples.map(({ method, path }) => `${method} ${path} accepted`));
     expect(examples).to.have.length.above(12);
     const { body } = await write('GET', '/mentorship-sessions');
     expect(body.data.map(({ status }: { status: string }) => status)).to.deep.equal(['canceled', 'canceled']);
@@ -103,7 +103,7 @@ describe('mentorships', () => {
       weekly_hours: [{ weekday: 1, from: '09:00', to: '12:00' }],
     });
 
-    it('201: creates a draft with the defaults, and changes what is given (MENT-1)', async () => {
+    it('creates a draft with the defaults, and changes the given fields (MENT-1)', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const { status, body } = await write('POST', '/mentorships', good(mentorId));
       expect(status).to.equal(201);
@@ -132,7 +132,7 @@ describe('mentorships', () => {
       expect((await write('GET', '/mentorships?status=draft')).body.total).to.equal(0);
     });
 
-    it('422: an unknown zone, hours that make no sense, no web address; 404: an unknown mentor or delivery', async () => {
+    it('returns 422 for a bad zone, bad hours or a bad address, and 404 for an unknown mentor or delivery', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const monday = (from: string, to: string) => ({ weekday: 1, from, to });
       const elsewhere = await buildClub();
@@ -155,7 +155,7 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('402 feature_not_in_plan: neither created, published nor booked; what is booked stays (MENT-2)', async () => {
+    it('returns 402 feature_not_in_plan to create, publish or book, and keeps bookings (MENT-2)', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const [draft, mentorship] = [await offered({ status: 'draft' }), await offered()];
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
@@ -172,7 +172,7 @@ describe('mentorships', () => {
       expect((await write('POST', '/mentorships', good(mentorId))).status).to.equal(201);
     });
 
-    it('409 public_id_taken: another mentorship of the club has it', async () => {
+    it('returns 409 public_id_taken for the id of another mentorship of the club', async () => {
       const [one, other] = [await offered(), await offered()];
       const change = (id: Id) => write('PATCH', `/mentorships/${id}`, { public_id: 'clinic' });
       expect((await change(one.id)).status).to.equal(200);
@@ -180,7 +180,7 @@ describe('mentorships', () => {
     });
   });
 
-  it('409 mentorship_limit_reached: the 501st of a club, also of two at a time, not of another club', async () => {
+  it('returns 409 mentorship_limit_reached for the 501st mentorship of a club, also simultaneously', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const input = {
       title: 'Clinic',
@@ -209,7 +209,7 @@ describe('mentorships', () => {
   });
 
   describe('GET …/slots', () => {
-    it('200: what is free in UTC, without sessions of the mentor and of the student (MENT-4, MENT-6)', async () => {
+    it('lists free slots in UTC, without the sessions of the mentor and of the student (MENT-4, MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId, bufferMinutes: 30 });
       const [from, to] = [inHours(1), inHours(4)];
@@ -224,7 +224,7 @@ describe('mentorships', () => {
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
     });
 
-    it('200: of a session to be moved, without what it takes itself; any other id is ignored (MENT-8)', async () => {
+    it('frees the slot of the session that the student moves, and ignores any other id (MENT-8)', async () => {
       const mentorship = await offered({ bufferMinutes: 30 });
       const grace = await buildStudent(club.id);
       const own = (await book(ada, mentorship, inHours(2))).body.data.id;
@@ -240,7 +240,7 @@ describe('mentorships', () => {
       expectError(await as(ada)('GET', `/mentorships/${mentorship.publicId}/slots?replaces=none`), 'invalid_request');
     });
 
-    it('200: none once the plan has lapsed or the mentor is gone; 422: over 31 days, or from the end on', async () => {
+    it('lists no slots without a mentor, and returns 422 for more than 31 days or an empty period', async () => {
       const mentorship = await offered();
       const read = (query: string) => as(ada)('GET', `/mentorships/${mentorship.publicId}/slots${query}`);
       const later = (days: number) => new Date(inHours(0).getTime() + days * day).toISOString();
@@ -254,7 +254,7 @@ describe('mentorships', () => {
   });
 
   describe('POST …/bookings', () => {
-    it('201: books the session, wakes its run, and shows the meeting address to who has booked (MENT-6)', async () => {
+    it('books the session, wakes its run, and shows the meeting address only in the booking (MENT-6)', async () => {
       const mentorship = await offered({ meetingUrl: 'https://meet.example.com/x' });
       let id = '';
       const runs = await wakesBy(club.id, async () => {
@@ -266,13 +266,13 @@ describe('mentorships', () => {
       const own = (await as(ada)('GET', at(mentorship, id))).body.data;
       expect(own).to.include({ status: 'booked', agenda: 'My backstay.', meeting_url: 'https://meet.example.com/x' });
       expect(own).to.include({ starts_at: inHours(2).toISOString(), cancel_until: inHours(2).toISOString() });
-      const seen = (await as(ada)('GET', `/mentorships/${mentorship.publicId}`)).body.data;
-      expect(seen).to.not.have.property('meeting_url');
+      const shownMentorship = (await as(ada)('GET', `/mentorships/${mentorship.publicId}`)).body.data;
+      expect(shownMentorship).to.not.have.property('meeting_url');
       const [listed] = (await write('GET', `/mentorship-sessions?student_id=${ada.id}`)).body.data;
       expect(listed).to.deep.include({ id, student: { id: ada.id, name: listed.student.name, email: ada.email } });
     });
 
-    it('422: past, between sessions, before the notice, beyond the horizon; leaves nothing (MENT-5)', async () => {
+    it('returns 422 for a time in the past, off the grid, before the notice or beyond the horizon (MENT-5)', async () => {
       const mentorship = await offered({ noticeMinutes: 120, horizonDays: 2 });
       const before = await rowCounts();
       const times = [inHours(-5), new Date(inHours(4).getTime() + 10 * minute), inHours(0), inHours(49)];
@@ -281,7 +281,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(4))).status).to.equal(201);
     });
 
-    it('422: a time whose offset has no minutes, wherever times are asked for', async () => {
+    it('returns 422 for an offset without minutes in every parameter that is a time', async () => {
       const mentorship = await offered();
       const before = await rowCounts();
       const written = `${inHours(1).toISOString().slice(0, 19)}+05`;
@@ -294,15 +294,15 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('201: by the mentor to whom the mentorship is given while the booking waits', async () => {
+    it('books with the new mentor if the mentor changes while the booking waits', async () => {
       const mentorship = await offered();
       const { id: successor } = await buildMember(club.id, 'support');
-      const asked = inHours(1);
+      const startsAt = inHours(1);
       let booking: Promise<Answer> | undefined;
       await withOpenTransaction(
         (tx) => tx.run(sql`UPDATE mentorships SET mentor_id = ${successor} WHERE id = ${mentorship.id}`),
         async () => {
-          booking = book(ada, mentorship, asked);
+          booking = book(ada, mentorship, startsAt);
           await untilWaitingForLocks(1);
         },
       );
@@ -311,13 +311,13 @@ describe('mentorships', () => {
       expect(body.total).to.equal(1);
     });
 
-    it('422: an hour that clocks skip; 201: the first of two (MENT-4)', async () => {
+    it('returns 422 for an hour that clocks skip, and books the first of a repeated hour (MENT-4)', async () => {
       const nights = [{ weekday: 7, from: '01:00', to: '04:00' }];
       const hours = { timeZone: 'Europe/Berlin', durationMinutes: 60, horizonDays: 180, weeklyHours: nights };
       const { publicId } = await offered(hours);
       const deps = await testDeps();
       const reader = { clubId: club.id, id: ada.id };
-      const shown = async (from: string, to: string) =>
+      const slotsBetween = async (from: string, to: string) =>
         (await listSlots(deps.db, reader, publicId, { since: from, until: to }, new Date(from))).slots.map(
           ({ starts_at: time }) => time,
         );
@@ -327,8 +327,11 @@ describe('mentorships', () => {
         '2027-10-30T00:00:00Z',
         '2027-11-01T00:00:00Z',
       ] as const;
-      expect(await shown(berlin[0], berlin[1])).to.deep.equal(['2027-03-28T00:00:00.000Z', '2027-03-28T01:00:00.000Z']);
-      expect(await shown(berlin[2], berlin[3])).to.deep.equal([
+      expect(await slotsBetween(berlin[0], berlin[1])).to.deep.equal([
+        '2027-03-28T00:00:00.000Z',
+        '2027-03-28T01:00:00.000Z',
+      ]);
+      expect(await slotsBetween(berlin[2], berlin[3])).to.deep.equal([
         '2027-10-30T23:00:00.000Z',
         '2027-10-31T00:00:00.000Z',
         '2027-10-31T02:00:00.000Z',
@@ -343,7 +346,7 @@ describe('mentorships', () => {
       expect(await booking('2027-10-31T00:00:00Z')).to.equal('booked');
     });
 
-    it('409 slot_taken: the mentor in another mentorship with the buffer, or the student elsewhere (MENT-6)', async () => {
+    it('returns 409 slot_taken if the mentor, with buffer, or the student has another session (MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId });
       const [grace, else_] = [await buildStudent(club.id), await offered()];
@@ -355,7 +358,7 @@ describe('mentorships', () => {
       expect((await book(ada, else_, buffered)).status).to.equal(201);
     });
 
-    it('409 booking_limit_reached: too many upcoming; what is over or canceled counts no more (MENT-6)', async () => {
+    it('returns 409 booking_limit_reached, without counting past and canceled sessions (MENT-6)', async () => {
       const mentorship = await offered({ maxUpcoming: 2 });
       const [one] = [await book(ada, mentorship, inHours(2)), await book(ada, mentorship, inHours(3))];
       expectError(await book(ada, mentorship, inHours(4)), 'booking_limit_reached');
@@ -366,7 +369,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(5))).status).to.equal(201);
     });
 
-    it('404 once access has ended or it is archived; what is booked stays (MENT-3, MENT-7)', async () => {
+    it('returns 404 after access has ended or after the archiving, and keeps bookings (MENT-3, MENT-7)', async () => {
       const course = await buildOpenCourse(club.id, { lessons: 1 });
       const learner = await buildLearner(course, ada);
       const mentorship = await offered({ deliveryIds: [course.deliveryId], maxUpcoming: 5 });
@@ -392,7 +395,7 @@ describe('mentorships', () => {
       expect((await as(ada)('DELETE', at(mentorship, id))).body.data.status).to.equal('canceled');
     });
 
-    it('200 simultaneous bookings of one session: one wins, the others are slot_taken (MENT-6)', async function () {
+    it('accepts one of 200 simultaneous bookings, and returns slot_taken to the others (MENT-6)', async function () {
       this.timeout(30_000);
       const source = await testDatabase();
       const first = await offered();
@@ -425,7 +428,7 @@ describe('mentorships', () => {
   });
 
   describe('replaces', () => {
-    it('201: moves the session in one transaction: same id, beyond the limit, overlapping itself (MENT-8)', async () => {
+    it('moves the session in one transaction with its id, even at the limit or overlapping itself (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;
@@ -435,7 +438,7 @@ describe('mentorships', () => {
       expect((await book(await buildStudent(club.id), mentorship, inHours(2))).status).to.equal(201);
     });
 
-    it('does not move the session if the new time is taken or not offered, or if it is too late', async () => {
+    it('does not move the session to an unavailable or taken time, or after the deadline', async () => {
       const mentorship = await offered({ cancelDeadlineMinutes: 60 });
       const { id } = (await book(ada, mentorship, inHours(3))).body.data;
       const grace = await buildStudent(club.id);
@@ -447,13 +450,13 @@ describe('mentorships', () => {
       expectError(await move(inHours(5), newId()), 'not_found');
       clock.advance(inHours(2).getTime() + minute - clock.now().getTime());
       expectError(await move(inHours(5), id), 'too_late_to_cancel');
-      const [left] = (await as(ada)('GET', '/mentorship-sessions')).body.data;
-      expect(left).to.include({ id, status: 'booked' });
+      const [remaining] = (await as(ada)('GET', '/mentorship-sessions')).body.data;
+      expect(remaining).to.include({ id, status: 'booked' });
     });
   });
 
   describe('DELETE …/sessions/{sessionId}', () => {
-    it('200: cancels, again and again; 409 too_late_to_cancel past the deadline; 404 for another’s (MENT-8)', async () => {
+    it('cancels repeatedly, and returns 409 after the deadline and 404 for a foreign session (MENT-8)', async () => {
       const mentorship = await offered({ cancelDeadlineMinutes: 60, maxUpcoming: 2 });
       const [first, second] = [await book(ada, mentorship, inHours(3)), await book(ada, mentorship, inHours(4))];
       const cancel = (student: TestStudent, id: Id) => as(student)('DELETE', at(mentorship, id));
@@ -468,7 +471,7 @@ describe('mentorships', () => {
       expectError(await book(ada, mentorship, inHours(9), { replaces: one }), 'session_state');
     });
 
-    it('429 rate_limited: booking and canceling together 30 an hour (LIM-10)', async () => {
+    it('returns 429 rate_limited beyond 30 bookings and cancelations in an hour (LIM-10)', async () => {
       const mentorship = await offered({ maxUpcoming: 1 });
       const answers: number[] = [];
       for (let turn = 0; turn < 15; turn++) {
@@ -482,7 +485,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('agenda before, rating for 30 days after the end, no-show from the beginning on (MENT-9, MENT-10)', async () => {
+    it('accepts the agenda before, the rating 30 days after, and the no-show from the start (MENT-9, 10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);
@@ -513,7 +516,7 @@ describe('mentorships', () => {
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
     });
 
-    it('agenda until the very beginning, rating from the end to 30 days later, at each edge (MENT-10)', async () => {
+    it('accepts the agenda until the start and the rating from the end to 30 days later, exactly (MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const deps = await testDeps();
@@ -535,7 +538,7 @@ describe('mentorships', () => {
       ]);
     });
 
-    it('200: the club cancels with a reason, once; 409 session_state: what is over (MENT-8)', async () => {
+    it('lets the club cancel once with a reason, and returns 409 session_state for past sessions (MENT-8)', async () => {
       const mentorship = await offered({ maxUpcoming: 2, cancelDeadlineMinutes: 1_440 });
       const [first, second] = [await book(ada, mentorship, inHours(2)), await book(ada, mentorship, inHours(3))];
       const cancel = (id: Id, reason: string) => write('POST', `/mentorship-sessions/${id}/cancel`, { reason });
@@ -550,7 +553,7 @@ describe('mentorships', () => {
       expectError(await cancel(second.body.data.id, 'Late'), 'session_state');
     });
 
-    it('are the calendar: by time, mentorship, mentor and status, in the order of the beginnings', async () => {
+    it('are listed by time, mentorship, mentor and status, in the order of their start', async () => {
       const [one, two] = [await offered({ maxUpcoming: 5 }), await offered({ maxUpcoming: 5 })];
       const ids: Id[] = [];
       for (const [mentorship, hours] of [
@@ -573,7 +576,7 @@ describe('mentorships', () => {
   });
 
   describe('the removal of a student', () => {
-    it('cancels sessions to come, and empties agenda and rating of past ones (MENT-12)', async () => {
+    it('cancels future sessions, and erases agenda and rating of past sessions (MENT-12)', async () => {
       const mentorship = await offered({ maxUpcoming: 2 });
       const [past, coming] = [
         await book(ada, mentorship, inHours(1), { agenda: 'Knots' }),
@@ -586,13 +589,13 @@ describe('mentorships', () => {
       });
       expect(runs).to.include(workflowIdOf('mentorshipSession', coming.body.data.id));
       const read = async ({ body }: Answer) => (await write('GET', `/mentorship-sessions/${body.data.id}`)).body.data;
-      const gone = ['student', 'agenda', 'rating', 'rating_comment', 'rated_at'];
+      const erasedFields = ['student', 'agenda', 'rating', 'rating_comment', 'rated_at'];
       expect(await read(past))
         .to.include({ status: 'completed' })
-        .and.to.not.have.any.keys(...gone);
+        .and.to.not.have.any.keys(...erasedFields);
       expect(await read(coming))
         .to.include({ status: 'canceled' })
-        .and.to.not.have.any.keys(...gone);
+        .and.to.not.have.any.keys(...erasedFields);
     });
   });
 });

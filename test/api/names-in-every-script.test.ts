@@ -1,6 +1,6 @@
 /**
- * One list of names in every script, through everything that takes or shows a name, and read back by other programs: what comes out is
- * what went in, in form NFC (DEC-189).
+ * Sends names in every script through everything that accepts or shows a name, and reads them with other programs. The name must be
+ * unchanged, in form NFC (DEC-189).
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { importFile } from '../toolkit/drive/imports.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** Signs that mean something to a format: quotes, separators, angle brackets, a formula of spreadsheets. */
+/** Characters with a meaning in some format: quotes, separators, angle brackets, spreadsheet formulas. */
 const signs = [
   'Sinéad O’Neill',
   "Niamh O'Neill",
@@ -50,9 +50,9 @@ const further = [
   'A\u030a\u0323 s\u0323\u0307',
 ];
 const single = [...sheet.filter(({ kind }) => kind !== 'Very long').map(({ text }) => text), ...signs, ...further];
-/** Each name, and each beside one of another script. */
+/** Each name alone, and each name together with a name of another script. */
 const names = [...single, ...single.map((name, index) => `${name} ${single[(index * 7 + 5) % single.length] ?? ''}`)];
-/** Canonically equal letters are one: people type them either way, and search, keys and fonts want one form. */
+/** Canonically equal names are equal: people type either form, and search, keys and fonts need one form. */
 const formOf = (name: string) => name.normalize('NFC');
 
 describe('names in every script (DEC-189)', function () {
@@ -63,10 +63,10 @@ describe('names in every script (DEC-189)', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('are as they were written after a sign-up', async () => {
+  it('are unchanged after a sign-up', async () => {
     const club = await buildClub();
     const source = await testDatabase();
-    // A password takes long to hash.
+    // The hash of a password is slow.
     const ofEachKind = [...Map.groupBy(sheet, ({ kind }) => kind).values()].flatMap(([first]) => first?.text ?? []);
     await eachCase([...ofEachKind.filter((name) => name.length <= 100), ...signs, ...further], async (name) => {
       const email = `${newId()}@example.com`;
@@ -77,7 +77,7 @@ describe('names in every script (DEC-189)', function () {
     });
   });
 
-  it('are as they were written after an import, in each separator of CSV', async () => {
+  it('are unchanged after an import, with each separator of CSV', async () => {
     const club = await buildClub();
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
     const expected = new Map<string, string>();
@@ -99,7 +99,7 @@ describe('names in every script (DEC-189)', function () {
     await eachCase(expected, ([email, name]) => expect(found.get(email)).to.equal(name));
   });
 
-  it('are what a screen reader reads on a certificate', () =>
+  it('are unchanged in the text of a certificate that a screen reader reads', () =>
     eachCase([...signs, ...further], async (name) => {
       const parts = await taggedTexts(await printCertificate({ studentName: name, courseTitle: name, clubName: name }));
       expect(parts.filter(({ role, text }) => role === 'P' && text === formOf(name))).to.have.length(3);
@@ -134,7 +134,7 @@ describe('names in every script (DEC-189)', function () {
       return (await readdir(at)).map((file) => path.join(at, file));
     };
 
-    it('are sender and subject to a parser of MIME, and the headers are ASCII', async () => {
+    it('are read as sender and subject by a MIME parser from ASCII headers', async () => {
       const read = new Set<string>();
       for (const file of await sources()) {
         const bytes = await readFile(file);
@@ -154,7 +154,7 @@ describe('names in every script (DEC-189)', function () {
       expect(read.size).to.equal(new Set(names).size);
     });
 
-    (whyNoPython === undefined ? it : it.skip)('are sender and subject to Python, too', async () => {
+    (whyNoPython === undefined ? it : it.skip)('are sender and subject for Python’s parser', async () => {
       const script = `import email, email.utils, glob, json, sys
 from email.header import decode_header, make_header
 words = lambda text: str(make_header(decode_header(text)))
@@ -175,7 +175,7 @@ print(json.dumps(found))`;
   });
 
   (whyNoPython === undefined ? it : it.skip)(
-    'are entries of an archive to Python, but for signs that file systems refuse',
+    'are names in a ZIP archive for Python, except characters that file systems refuse',
     async () => {
       const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');
@@ -194,7 +194,7 @@ print(json.dumps(found))`;
     },
   );
 
-  it('are the summary of a calendar entry to another program', () => {
+  it('are the summary of a calendar entry for a second parser', () => {
     const at = new Date('2026-03-02T09:00:00Z');
     return eachCase(names, (name) => {
       const event = {
@@ -212,7 +212,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('422 for a line break, which would make another header or row; nothing is left', async () => {
+  it('are refused with 422 if they contain a line break, which could start another header or row', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const source = await testDatabase();
@@ -227,7 +227,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('have a blank for each line break in a file, which spreadsheets put into cells', async () => {
+  it('get a blank for each line break in an import, because spreadsheets put line breaks into cells', async () => {
     const club = await buildClub();
     const email = `${newId()}@example.com`;
     await importFile(club, `email,name\n${email},"Ada\nLovelace"\n`);

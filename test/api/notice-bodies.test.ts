@@ -1,4 +1,4 @@
-/** Bodies of notices: read once the sender is known, bounded before they are parsed, and read alike by all. */
+/** Tests that notices check the sender before they read the body, bound the body before they parse it, and read it equally on all paths. */
 import { expect } from 'chai';
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
@@ -47,7 +47,7 @@ describe('bodies of notices', () => {
   const event = () =>
     JSON.stringify(billingEvents.checkout({ customer: `cus_${newId()}`, subscription: `sub_${newId()}` }));
   const mailEvents = JSON.stringify({ events: [{ kind: 'delivered', at: '2026-03-02T09:15:02Z', mail_id: newId() }] });
-  /** How each path takes bytes of a sender whom it knows. */
+  /** Sends bytes to each path as a known sender. */
   const known: Record<string, (raw: string | Buffer) => Promise<Answer>> = {
     async sales(raw) {
       const { platform, token } = await buildSalesConnection((await buildClub()).id);
@@ -65,21 +65,21 @@ describe('bodies of notices', () => {
   };
 
   for (const path of Object.keys(known)) {
-    const send = (raw: string | Buffer) => known[path]?.(raw) ?? Promise.reject(new Error(`There is no ${path}.`));
+    const send = (raw: string | Buffer) => known[path]?.(raw) ?? Promise.reject(new Error(`Unknown path ${path}`));
     const fits = () => good[path]?.() ?? '';
 
-    it(`${path}: accepts a byte-order mark`, async () => {
+    it(`accept a byte-order mark: ${path}`, async () => {
       expect((await send(marked(fits()))).status).to.equal(202);
     });
 
-    it(`${path}: accepts 262,144 bytes, and not one more`, async () => {
+    it(`accept 262,144 bytes, and not one byte more: ${path}`, async () => {
       expect((await send(fits().padEnd(largest, ' '))).status).to.equal(202);
       const before = path === 'sales' ? undefined : await rowCounts();
       expectError(await send(fits().padEnd(largest + 1, ' ')), 'body_too_large');
       if (before) expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it(`${path}: malformed_request for unreadable JSON`, async () => {
+    it(`return malformed_request for unreadable JSON: ${path}`, async () => {
       const text = fits();
       await eachCase(
         [
@@ -95,7 +95,7 @@ describe('bodies of notices', () => {
           'null',
         ],
         async (raw) => {
-          // The processor signs text, so bytes that are none have no good signature.
+          // The payment processor signs text, so bytes that are not valid text have no valid signature.
           const isText = typeof raw === 'string' || isUtf8(raw);
           expectError(await send(raw), path === 'billing' && !isText ? 'signature_invalid' : 'malformed_request');
         },
@@ -103,7 +103,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('sales: applies a notice with a byte-order mark, and shows it without', async () => {
+  it('apply a sales notice with a byte-order mark, and show it without the mark', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -113,13 +113,13 @@ describe('bodies of notices', () => {
     ]);
     await stepNotice(row?.id ?? '');
     expect(await noticeRow(row?.id ?? '')).to.include({ status: 'processed', errorCode: null, attemptCount: 1 });
-    const shown = await callAt(api.base, 'GET', `/v1/clubs/${shop.club.id}/sales-notices/${row?.id}`, {
+    const answer = await callAt(api.base, 'GET', `/v1/clubs/${shop.club.id}/sales-notices/${row?.id}`, {
       token: shop.club.owner.token,
     });
-    expect(shown.body.data.body).to.equal(text);
+    expect(answer.body.data.body).to.equal(text);
   });
 
-  it('billing: verifies the signature over the bytes with their mark, and not over others', async () => {
+  it('verify the billing signature over the bytes with their mark, and not over other bytes', async () => {
     const text = event();
     expectError(
       await post('/webhooks/billing', { raw: marked(text), headers: { 'stripe-signature': signatureOf(text) } }),
@@ -136,7 +136,7 @@ describe('bodies of notices', () => {
     } as const;
 
     for (const [who, [path, code, type]] of Object.entries(strangers)) {
-      it(`${who}: answers alike for every body`, async () => {
+      it(`get equal answers for every body: ${who}`, async () => {
         const before = await rowCounts();
         await eachCase(
           ['{', '['.repeat(largest), ' '.repeat(2 * largest), '{"event":"x"}', gzipSync('x')],
@@ -145,13 +145,13 @@ describe('bodies of notices', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-      it(`${who}: answers before the body has come`, async () => {
+      it(`get an answer before the body has arrived: ${who}`, async () => {
         const { hostname, port } = new URL(api.base);
         const socket = connect(Number(port), hostname);
         const answer = new Promise<string>((resolve, reject) => {
           socket.once('data', (chunk) => resolve(chunk.toString('latin1')));
           socket.once('error', reject);
-          socket.setTimeout(5_000, () => reject(new Error('There was no answer within 5 s.')));
+          socket.setTimeout(5_000, () => reject(new Error('No answer arrived within 5 s')));
         });
         socket.write(
           `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: ${type}\r\nContent-Length: 200000\r\n\r\n{`,
@@ -161,7 +161,7 @@ describe('bodies of notices', () => {
       });
     }
 
-    it('billing: signature_invalid before the body is parsed', async () => {
+    it('get signature_invalid from billing before the body is parsed', async () => {
       await eachCase(['{', '['.repeat(largest), '{"a":1}', Buffer.from([0xff])], async (raw) =>
         expectError(await post('/webhooks/billing', { raw, headers: sign(raw, 'whsec_another') }), 'signature_invalid'),
       );

@@ -1,11 +1,11 @@
-/** How clubs share the streams that a process has open (DEC-58, DEC-121). */
+/** Tests how clubs share the streams of a process (DEC-58, DEC-121). */
 import { expect } from 'chai';
-import { createOpenStreams, type OpenStreams, type StreamPlace } from '../../api/open-streams.ts';
+import { createOpenStreams, type OpenStreams, type StreamPermit } from '../../api/open-streams.ts';
 import type { Caller } from '../../api/operation.ts';
 import type { DomainError } from '../../platform/core/errors.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-describe('places of event streams', () => {
+describe('permits of event streams', () => {
   let open: OpenStreams;
   let people = 0;
   const db: Pick<Queries, 'rows'> = { rows: () => Promise.resolve([]) };
@@ -16,7 +16,7 @@ describe('places of event streams', () => {
   afterEach(() => open.stop());
 
   const somebody = (): Caller => ({ kind: 'admin', token: 't', administratorId: `person ${people++}`, role: 'owner' });
-  const taking = (clubId: string, caller: Caller = somebody()): StreamPlace | string => {
+  const taking = (clubId: string, caller: Caller = somebody()): StreamPermit | string => {
     try {
       return open.take(caller, clubId);
     } catch (error) {
@@ -24,15 +24,15 @@ describe('places of event streams', () => {
       return `${code}: ${message}`;
     }
   };
-  /** @returns how many streams the club gets, and why it gets no more */
+  /** @returns the number of streams that the club gets, and the reason of the refusal */
   const fill = (clubId: string): [number, string] => {
     for (let count = 0; ; count += 1) {
-      const place = taking(clubId);
-      if (typeof place === 'string') return [count, place];
+      const permit = taking(clubId);
+      if (typeof permit === 'string') return [count, permit];
     }
   };
 
-  it('leave a club half of the free permits, so that two clubs never have all', () => {
+  it('give a club half of the free permits, so that two clubs never have all permits', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],
@@ -41,14 +41,14 @@ describe('places of event streams', () => {
     ]);
   });
 
-  it('go to the other clubs again when they are given back', () => {
-    const places = Array.from({ length: 8 }, () => taking('one'));
+  it('go to other clubs after they are returned', () => {
+    const permits = Array.from({ length: 8 }, () => taking('one'));
     expect(fill('two')[0]).to.equal(4);
-    for (const place of places) if (typeof place !== 'string') place.release();
+    for (const permit of permits) if (typeof permit !== 'string') permit.release();
     expect(fill('three')[0]).to.equal(6);
   });
 
-  it('are two for one person, whatever the club has left', () => {
+  it('are limited to two for one person, even if the club has more', () => {
     const person = somebody();
     expect(typeof taking('one', person)).to.equal('object');
     expect(typeof taking('one', person)).to.equal('object');

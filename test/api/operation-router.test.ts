@@ -19,7 +19,7 @@ describe('the router of operations', () => {
         ],
       );
   });
-  /** @returns what was called, with its parameters; 'next' if nothing was */
+  /** @returns the called operation with its parameters, or 'next' without an operation */
   const called = async (method: string, path: string) => {
     found = undefined;
     const context = { method, path, request: {}, state: {} };
@@ -31,7 +31,7 @@ describe('the router of operations', () => {
     return passedOn ? 'next' : found;
   };
 
-  it('leads each method and path of the contract to its operation, with the parameters of the path', async () => {
+  it('routes each method and path of the contract to its operation, with the path parameters', async () => {
     await eachCase(operations, async ({ operationId, koaPath, method }) => {
       const names = [...koaPath.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
       const params = Object.fromEntries(names.map((name, place) => [name, `classroom-${place}`]));
@@ -40,7 +40,7 @@ describe('the router of operations', () => {
     });
   });
 
-  it('passes on what is no path of the contract, or not by that method', async () => {
+  it('calls the next layer for an unknown path or method', async () => {
     const paths = [
       '/',
       '',

@@ -13,7 +13,7 @@ const getAt = async (port: number, path: string) => {
 };
 
 describe('GET /healthz', () => {
-  it('200 while the process runs', async () => {
+  it('returns 200 while the process runs', async () => {
     expect(await get('/healthz')).to.deep.equal({
       status: 200,
       type: 'application/json; charset=utf-8',
@@ -23,12 +23,12 @@ describe('GET /healthz', () => {
 });
 
 describe('GET /readyz', () => {
-  it('200 when it can serve', async () => {
+  it('returns 200 when the process can serve', async () => {
     const { status, text } = await get('/readyz');
     expect([status, text]).to.deep.equal([200, '{"status":"ready"}']);
   });
 
-  it('503 when Postgres is unreachable; /healthz stays 200', async () => {
+  it('returns 503 if Postgres is unreachable, while /healthz returns 200', async () => {
     const api = await serveApp({
       deps: (usual) => {
         const refused = () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3'));
@@ -45,7 +45,7 @@ describe('GET /readyz', () => {
     }
   });
 
-  it('503 when Postgres is silent for 2 s', async () => {
+  it('returns 503 if Postgres does not answer for 2 s', async () => {
     const api = await serveApp({
       deps: (usual) => {
         const source = { manager: { query: () => new Promise(() => {}) } } as never;
@@ -55,7 +55,7 @@ describe('GET /readyz', () => {
     try {
       await withTimersStopped(async (advance) => {
         let status: number | undefined;
-        const answer = callAt(api.base, 'GET', '/readyz').then((given) => (status = given.status));
+        const answer = callAt(api.base, 'GET', '/readyz').then((response) => (status = response.status));
         expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
         await advance(1_999);
         expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
@@ -68,7 +68,7 @@ describe('GET /readyz', () => {
     }
   });
 
-  it('503 once the process is asked to stop', async () => {
+  it('returns 503 once the process was asked to stop', async () => {
     const api = await serveApp({ deps: (usual) => ({ ...usual, accepting: () => false }) });
     try {
       expect((await callAt(api.base, 'GET', '/readyz')).status).to.equal(503);
@@ -82,21 +82,21 @@ describe('GET /readyz', () => {
 describe('GET /metrics on API_METRICS_PORT', () => {
   const metrics = async (path = '/metrics') => getAt((await testApi()).metricsPort, path);
 
-  /** The number of counted requests of this kind. */
+  /** Returns the number of counted requests of this kind. */
   const counted = async (labels: string) => {
     const { text } = await metrics();
     const line = text.split('\n').find((one) => one.startsWith(`http_request_duration_seconds_count{${labels}}`));
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
-  it('200 in the format of Prometheus', async () => {
+  it('returns 200 in the format of Prometheus', async () => {
     const { status, type, text } = await metrics();
     expect(status).to.equal(200);
     expect(type).to.match(/^text\/plain; version=0\.0\.4/);
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
   });
 
-  it('404 on the public ports, and for every other path and method of its own', async () => {
+  it('returns 404 on the public ports, and for every other path and method of its port', async () => {
     const { port, filesUrl, metricsPort } = await testApi();
     expect((await get('/metrics')).status).to.equal(404);
     expect((await getAt(Number(new URL(filesUrl).port), '/metrics')).status).to.equal(404);
@@ -128,13 +128,13 @@ describe('GET /metrics on API_METRICS_PORT', () => {
   });
 });
 
-describe('the reference', () => {
-  it('GET /v1/openapi.json is the contract, without a session', async () => {
+describe('the API reference', () => {
+  it('returns the contract at GET /v1/openapi.json without a session', async () => {
     const { status, body } = await call('GET', '/v1/openapi.json');
     expect([status, body.openapi, body.info.version]).to.deep.equal([200, '3.1.0', '0.2.0']);
   });
 
-  it('GET /docs loads every asset from this service', async () => {
+  it('loads every asset of GET /docs from this service', async () => {
     const { port } = await testApi();
     const response = await fetch(`http://127.0.0.1:${port}/docs`);
     expect(response.status).to.equal(200);
@@ -148,7 +148,7 @@ describe('the reference', () => {
     });
   });
 
-  it('404: an unknown asset and a path out of the directory', async () => {
+  it('returns 404 for an unknown asset and for a path outside the directory', async () => {
     for (const path of [
       '/docs/',
       '/docs/../package.json',

@@ -15,7 +15,7 @@ const profileOf = async (token: string) => (await call('GET', '/v1/me', { token 
 
 describe('GET /v1/me', () => {
   describe('200', () => {
-    it('is the whole administrator profile, with an organization per membership, by name', async () => {
+    it('returns the administrator’s whole profile, with an organization per membership, by name', async () => {
       const administrator = await buildAdministrator();
       const create = (name: string) =>
         call('POST', '/v1/organizations', {
@@ -37,7 +37,7 @@ describe('GET /v1/me', () => {
       });
     });
 
-    it('shows the phone if there is one', async () => {
+    it('shows the phone if the profile has one', async () => {
       const { id, token } = await buildAdministrator();
       const source = await testDatabase();
       await source.query(`UPDATE administrators SET phone = '+351210000000', phone_verified_at = now() WHERE id = $1`, [
@@ -85,14 +85,14 @@ describe('POST /v1/organizations', () => {
       expect(members.body.data.map(({ role }: { role: string }) => role)).to.deep.equal(['owner']);
     });
 
-    it('gives a name without ASCII letters and digits a slug', async () => {
+    it('generates a slug for a name without ASCII letters and digits', async () => {
       const { token } = await buildAdministrator();
       await eachCase(['学びの場', '🎓', '—'], async (name) =>
         expect((await create(token, name)).body.data.slug).to.match(/^club(-[0-9a-f]{6})?$/),
       );
     });
 
-    it('gives five simultaneous equal names five slugs', async () => {
+    it('generates five slugs for five simultaneous clubs with equal names', async () => {
       const { token } = await buildAdministrator();
       const name = `Harbour ${newId()}`;
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => create(token, name)));
@@ -103,7 +103,7 @@ describe('POST /v1/organizations', () => {
 });
 
 describe('a new club', () => {
-  it('opens on the configured plan, of which an administrator owns a bounded number (DEC-20)', async () => {
+  it('has the configured plan, and an administrator can own only a bounded number of such clubs (DEC-20)', async () => {
     const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
     const api = await startApi(config, { readinessGraceMs: 0 });
     try {
@@ -126,7 +126,7 @@ describe('a new club', () => {
     }
   });
 
-  it('one of two simultaneous requests for the last club opens it, and the other is refused (DEC-20)', async () => {
+  it('is refused to one of two simultaneous requests for the last allowed club (DEC-20)', async () => {
     const { id } = await buildAdministrator();
     const { db } = await testDeps();
     const newClubs = { plan: 'trial', perAdministrator: 1 } as const;
@@ -142,7 +142,7 @@ describe('a new club', () => {
     expect(await second).to.include({ code: 'organization_limit_reached' });
   });
 
-  it('of an administrator who signs up opens on the configured plan', async () => {
+  it('has the configured plan if an administrator signs up with it', async () => {
     const deps = await testDeps();
     const email = `${newId()}@example.com`;
     const newClubs = { plan: 'starter', perAdministrator: 1 } as const;
@@ -163,9 +163,9 @@ describe('a new club', () => {
   });
 });
 
-describe('422: a web address in a name that goes into mails (DEC-64)', () => {
+describe('422 for a web address in a name that mails contain (DEC-64)', () => {
   const name = 'Win at evil.com';
-  it('of an organization, a student, an administrator and an invited person; writes nothing', async () => {
+  it('refuses the name of an organization, student, administrator or invited person, and writes nothing', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { token } = club.owner;

@@ -1,4 +1,4 @@
-/** Pages in a real browser, under the policies of their answers: the reference, the unsubscribe link, mails and their previews. */
+/** Tests pages in a real browser under their own content security policies: the reference, the unsubscribe link, mails and previews. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
@@ -33,7 +33,7 @@ describe('pages in a browser', function () {
     return found;
   };
 
-  it('mails of mentorships: nothing stands beside the screen, however long a word is (MENT-11)', async () => {
+  it('fits mails of mentorships into the screen, even with very long words (MENT-11)', async () => {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
@@ -55,7 +55,7 @@ describe('pages in a browser', function () {
 
   describe('API reference', () => {
     for (const [name, width] of Object.entries(widths)) {
-      it(`shows topics on the first screen of a ${name}, and the conventions when they are opened`, async () => {
+      it(`shows topics on the first screen of a ${name}, and the conventions after a click`, async () => {
         const page = await openPage(width);
         const { port } = await testApi();
         await page.goto(`http://127.0.0.1:${port}/docs`);
@@ -73,39 +73,39 @@ describe('pages in a browser', function () {
   });
 
   describe('policies of pages', () => {
-    /** The requests and scripts that the browser refused. */
+    /** The requests and scripts that the browser blocked. */
     const refusals = (page: Page): string[] => {
-      const said: string[] = [];
+      const messages: string[] = [];
       page.on('console', (message) => {
-        if (/content security policy|refused to|blocked/i.test(message.text())) said.push(message.text());
+        if (/content security policy|refused to|blocked/i.test(message.text())) messages.push(message.text());
       });
-      page.on('requestfailed', (request) => said.push(`${request.url()} ${request.failure()?.errorText}`));
-      return said;
+      page.on('requestfailed', (request) => messages.push(`${request.url()} ${request.failure()?.errorText}`));
+      return messages;
     };
 
-    it('let the API reference draw an operation, and nothing is refused', async () => {
+    it('let the API reference draw an operation, and block nothing', async () => {
       const page = await openPage(widths.laptop);
-      const said = refusals(page);
+      const messages = refusals(page);
       const { port } = await testApi();
       await page.goto(`http://127.0.0.1:${port}/docs`);
       await page.locator('.opblock-tag').first().click({ timeout: 30_000 });
       await page.locator('.opblock-summary-path').first().click();
       await page.locator('.opblock.is-open').getByText('Responses').first().waitFor();
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
 
-    it('let the page of a certificate have its style, and nothing is refused', async () => {
+    it('let the certificate page load its style, and block nothing', async () => {
       const page = await openPage(widths.phone);
-      const said = refusals(page);
+      const messages = refusals(page);
       const { port } = await testApi();
       const answer = await page.goto(`http://127.0.0.1:${port}/certificates/AAAABBBBCCCC`);
       expect(answer?.status()).to.equal(404);
       const style = await page.evaluate<string>(`getComputedStyle(document.querySelector('main')).maxWidth`);
       expect(style).to.not.equal('none');
-      expect(said.filter((text) => !text.includes('404'))).to.deep.equal([]);
+      expect(messages.filter((text) => !text.includes('404'))).to.deep.equal([]);
     });
 
-    it('let a browser show JSON, and run nothing that stands in it', async () => {
+    it('let a browser show a JSON answer', async () => {
       const page = await openPage(widths.phone);
       const { port } = await testApi();
       await page.goto(`http://127.0.0.1:${port}/v1/nothing`);
@@ -131,7 +131,7 @@ describe('pages in a browser', function () {
       ]);
     };
 
-    it('opening it changes nothing, one click leaves, another comes back', async () => {
+    it('changes nothing when opened, unsubscribes by one click, and resubscribes by another click', async () => {
       const page = await openPage(widths.phone);
       await page.goto(address);
       expect(await page.title()).to.equal('Unsubscribe?');
@@ -147,15 +147,15 @@ describe('pages in a browser', function () {
       expect(await overhang(page)).to.equal(0);
     });
 
-    it('leads to the other kind of mail, and loads nothing but itself', async () => {
+    it('links to the page for automatic messages, and loads no other resource', async () => {
       const page = await openPage(widths.laptop);
-      const asked: string[] = [];
-      page.on('request', (request) => asked.push(request.method()));
+      const methods: string[] = [];
+      page.on('request', (request) => methods.push(request.method()));
       await page.goto(address);
       await page.getByRole('link', { name: 'You get automatic messages' }).click();
       await page.getByRole('button', { name: 'Stop automatic messages' }).click();
       await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
-      expect(asked).to.deep.equal(['GET', 'GET', 'POST']);
+      expect(methods).to.deep.equal(['GET', 'GET', 'POST']);
     });
   });
 
@@ -201,7 +201,7 @@ describe('pages in a browser', function () {
     };
 
     for (const width of Object.values(widths)) {
-      it(`the mail at ${width} px: nothing stands beside the screen, and every button can be seen`, async () => {
+      it(`fits the mail into ${width} px, and shows every button`, async () => {
         const page = await openPage(width);
         await page.setContent(preview.html);
         expect(await overhang(page)).to.equal(0);
@@ -211,7 +211,7 @@ describe('pages in a browser', function () {
         expect(box?.width).to.be.within(100, width);
       });
 
-      it(`the preview at ${width} px shows subject, preheader, mail and text`, async () => {
+      it(`shows subject, preheader, mail and text of the preview at ${width} px`, async () => {
         const page = await openPage(width);
         await page.goto(preview.page_url);
         const frame = page.frameLocator('iframe').first();
@@ -228,20 +228,22 @@ describe('pages in a browser', function () {
       });
     }
 
-    it('in the preview, links open in a new page, and the unsubscribe link has no target', async () => {
+    it('opens links of the preview in a new page, and gives the unsubscribe link no target', async () => {
       const page = await openPage(widths.phone);
-      const asked: string[] = [];
-      page.context().on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      const requests: string[] = [];
+      page
+        .context()
+        .on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
       await page.goto(preview.page_url);
       const frame = page.frameLocator('iframe').first();
       await frame.getByRole('link', { name: 'the course' }).waitFor();
-      asked.splice(0);
+      requests.splice(0);
       await frame.getByRole('link', { name: 'Unsubscribe' }).click({ timeout: 5_000 });
-      expect(asked).to.deep.equal([]);
+      expect(requests).to.deep.equal([]);
       const opened = page.waitForEvent('popup');
       await frame.getByRole('link', { name: 'the course' }).click({ timeout: 5_000 });
       await opened;
-      expect(asked).to.deep.equal(['GET /course']);
+      expect(requests).to.deep.equal(['GET /course']);
       expect(page.url()).to.equal(preview.page_url);
     });
   });
@@ -257,7 +259,7 @@ describe('pages in a browser', function () {
       at: new Date('2026-03-02T06:20:00Z'),
     });
     for (const width of Object.values(widths))
-      it(`at ${width} px: nothing stands beside the screen, and every link can be seen`, async () => {
+      it(`fits into ${width} px, and shows every link`, async () => {
         const layout = await prepareLayout();
         const spaces = [
           { id: 's', name: `The Quay ${word}`, count: 9, posts: [post('The bowline holds'), post(word), post(null)] },

@@ -22,7 +22,7 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** A person who has just asked for a reset. */
+  /** A person who has just requested a reset. */
   const forgetful = async () => {
     const account = await kind.build();
     await kind.requestReset(account.email);
@@ -32,7 +32,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}`, () => {
     before(prepare);
 
-    it('202: an equal answer for a confirmed, an unconfirmed and an unknown e-mail, in every header field', async () => {
+    it('returns equal 202 answers and header fields for confirmed, unconfirmed and unknown e-mails', async () => {
       const unconfirmed = someone();
       await kind.signUp(unconfirmed, password);
       const answers = [
@@ -53,7 +53,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, password)).status).to.equal(200);
     });
 
-    it('mails at most 5 resets an hour to one person, other mails not counted', async () => {
+    it('mails at most 5 resets an hour to one person, without counting other mails', async () => {
       const { id, email } = await kind.build();
       await kind.signUp(email, chosen);
       for (let times = 0; times < 6; times++) await kind.requestReset(email);
@@ -118,7 +118,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
+      it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
         const used = await forgetful();
         await kind.confirmReset(used.mailed, chosen);
         const unconfirmed = someone();
@@ -144,7 +144,7 @@ for (const [path, make] of Object.entries(kinds)) {
       });
     });
 
-    it('422: a new password of 7 or 129 characters, or a weak one; the token stays valid', async () => {
+    it('returns 422 for a password of 7 or 129 characters or a weak one, and keeps the token valid', async () => {
       const { mailed, email } = await forgetful();
       expectError(await kind.confirmReset(mailed, 'x'.repeat(7)), 'invalid_request');
       expectError(await kind.confirmReset(mailed, 'x'.repeat(129)), 'invalid_request');
@@ -155,8 +155,8 @@ for (const [path, make] of Object.entries(kinds)) {
   });
 }
 
-describe('an answer that names an address', () => {
-  it('leaves at a tick of ANSWER_TICK_MS, for a known and an unknown address alike (DEC-63)', async () => {
+describe('an answer to a request that names an address', () => {
+  it('leaves at a tick of ANSWER_TICK_MS for a known and an unknown address (DEC-63)', async () => {
     const tick = 250;
     const { id: clubId } = await buildClub();
     const known = await studentAccounts(clubId).build();
@@ -169,7 +169,7 @@ describe('an answer that names an address', () => {
             body: { club_id: clubId, email },
           });
           expect(status).to.equal(202);
-          // A timer may end a millisecond early by another clock.
+          // A timer may fire a millisecond early by another clock.
           expect(performance.now() - sentAt).to.be.at.least(tick - 1);
         }),
       );

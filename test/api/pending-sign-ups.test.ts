@@ -1,4 +1,4 @@
-/** Unconfirmed sign-ups: a later act on the account takes them over, and time removes them (DEC-62). */
+/** Tests unconfirmed sign-ups: a later action of the club or a sale takes the account over, and a timeout removes it (DEC-62). */
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
@@ -27,7 +27,7 @@ const stranger = 'the phrase of a stranger';
 const someone = () => `${newId()}@example.com`;
 const rowOf = async (id: Id) => (await testDeps()).db.source.manager.findOneByOrFail(Student, { id });
 
-/** A sign-up with an address, by a person who may not own it. */
+/** Signs up with an address that the person may not own. */
 async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id: Id; email: string; link: string }> {
   const email = someone();
   const path = `/v1/clubs/${clubId}/classroom/sign-up`;
@@ -39,7 +39,7 @@ async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id:
 }
 
 describe('a pending sign-up', () => {
-  /** What the club or a sale does that stands for the account, and as whose it counts then. */
+  /** Actions of the club or a sale that vouch for the account. Each returns the new value of `openedBy`. */
   const ways: Record<string, (club: TestClub, student: { id: Id; email: string }) => Promise<'club' | 'sale'>> = {
     'an invitation': async ({ id, owner }, { email }) => {
       const body = { name: 'Ada Example', email: email.toUpperCase() };
@@ -66,25 +66,25 @@ describe('a pending sign-up', () => {
     },
   };
   for (const [what, meet] of Object.entries(ways)) {
-    it(`that ${what} meets loses its password, and is invited once`, async () => {
+    it(`loses its password after ${what}, and gets one invitation`, async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const student = await signUp(club.id);
       const by = await meet(club, student);
       expect(await rowOf(student.id)).to.include({ openedBy: by, passwordHash: null, verifiedAt: null });
       expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_invitation']);
-      // As after any sign-up, so that a person who signed up with another's address learns nothing of it.
+      // The answer equals the answer after any sign-up, so a person who signed up with a foreign address learns nothing.
       expectError(await students.signIn(student.email, stranger), 'email_not_verified');
       expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
     });
 
-    it(`that ${what} meets is confirmed without a password, also by the link of the sign-up`, async () => {
+    it(`is confirmed without a password after ${what}, also by the link of the sign-up`, async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       for (const purpose of ['student_verify_email', 'student_invitation'] as const) {
         const student = await signUp(club.id);
         await meet(club, student);
-        await students.signUp(student.email, stranger); // tries again afterwards
+        await students.signUp(student.email, stranger); // the stranger signs up again afterwards
         const { status, body } = await students.verify(await mailedToken(purpose, student.id));
         expect(status).to.equal(200);
         expect(body.data.student).to.include({ id: student.id, verified: true, has_password: false });
@@ -98,7 +98,7 @@ describe('a pending sign-up', () => {
     });
   }
 
-  it('that an invitation meets keeps its id, and takes the name that the club gives', async () => {
+  it('keeps its id after an invitation, and gets the name that the club entered', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     const body = { name: 'Ada Example', email: student.email };
@@ -110,7 +110,7 @@ describe('a pending sign-up', () => {
     expectError(again, 'email_taken');
   });
 
-  it('that an import meets without inviting loses its password, and gets no mail', async () => {
+  it('loses its password after an import without invitations, and gets no mail', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     await importFile(club, `email,name\n${student.email},Ada\n`);
@@ -118,7 +118,7 @@ describe('a pending sign-up', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
   });
 
-  it('whose address is corrected by the club counts, and stays', async () => {
+  it('becomes an account of the club if the club corrects its address', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     const path = `/v1/clubs/${club.id}/students/${student.id}`;
@@ -126,7 +126,7 @@ describe('a pending sign-up', () => {
     expect(await rowOf(student.id)).to.include({ openedBy: 'club', passwordHash: null });
   });
 
-  it('that was confirmed keeps its password when a purchase comes', async () => {
+  it('keeps its password after a purchase if it was confirmed before', async () => {
     const shop = await buildShop();
     const students = studentAccounts(shop.club.id);
     const student = await signUp(shop.club.id);
@@ -137,12 +137,12 @@ describe('a pending sign-up', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
   });
 
-  describe('a purchase against a confirmation', () => {
-    const meetings: Record<string, { first: 'purchase' | 'confirmation'; kept: boolean }> = {
-      'the purchase first: the confirmation finds no password': { first: 'purchase', kept: false },
-      'the confirmation first: the purchase finds a confirmed account': { first: 'confirmation', kept: true },
+  describe('a simultaneous purchase and confirmation', () => {
+    const meetings: Record<string, { first: 'purchase' | 'confirmation'; keepsPassword: boolean }> = {
+      'removes the password if the purchase is first': { first: 'purchase', keepsPassword: false },
+      'keeps the password if the confirmation is first': { first: 'confirmation', keepsPassword: true },
     };
-    for (const [title, { first, kept }] of Object.entries(meetings)) {
+    for (const [title, { first, keepsPassword }] of Object.entries(meetings)) {
       it(title, async () => {
         const club = await buildClub();
         const students = studentAccounts(club.id);
@@ -153,7 +153,7 @@ describe('a pending sign-up', () => {
         const deps = await testDeps();
         let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
         let purchase: Promise<unknown> = Promise.resolve();
-        // One of the two is done but for its commit when the other one begins.
+        // The first of the two transactions has only its commit left when the second one begins.
         await withOpenTransaction(
           (tx) =>
             first === 'purchase'
@@ -170,12 +170,12 @@ describe('a pending sign-up', () => {
         if (session) expect(session.body.data.student.has_password).to.equal(false);
         expect(await rowOf(student.id)).to.include({ openedBy: first === 'purchase' ? 'sale' : 'sign_up' });
         const signedIn = await students.signIn(student.email, stranger);
-        expect(signedIn.status).to.equal(kept ? 200 : 401);
+        expect(signedIn.status).to.equal(keepsPassword ? 200 : 401);
       });
     }
   });
 
-  describe('is removed', () => {
+  describe('the removal of a pending sign-up', () => {
     const { removedAfterMs } = pendingSignUpRules;
     const removeAll = async (at: Date) => {
       const { retain } = retentionActivities({ ...(await testDeps()), storage: await testObjectStore() });
@@ -184,32 +184,32 @@ describe('a pending sign-up', () => {
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
 
-    it('after 7 days, with student.removed; what was confirmed or taken over stays', async () => {
+    it('happens after 7 days with student.removed, but not to confirmed and adopted accounts', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
-      const [left, confirmed, taken, invited] = [
+      const [unconfirmed, confirmed, adopted, invited] = [
         await signUp(club.id),
         await signUp(club.id),
         await signUp(club.id),
         await buildStudent(club.id, { verified: false }),
       ];
       await students.verify(confirmed.link);
-      await ways['a purchase']?.(club, taken);
-      const { createdAt } = await rowOf(left.id);
+      await ways['a purchase']?.(club, adopted);
+      const { createdAt } = await rowOf(unconfirmed.id);
       expect(removedAfterMs).to.equal(7 * day);
-      const ids = [left.id, confirmed.id, taken.id, invited.id];
+      const ids = [unconfirmed.id, confirmed.id, adopted.id, invited.id];
       await removeAll(new Date(createdAt.getTime() + removedAfterMs));
       expect(await removed(ids)).to.deep.equal([false, false, false, false]);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed(ids)).to.deep.equal([true, false, false, false]);
-      expect(await rowOf(left.id)).to.include({ email: null, passwordHash: null });
-      expect((await factsOf(club.id)).filter(({ studentId }) => studentId === left.id).at(-1)?.type).to.equal(
+      expect(await rowOf(unconfirmed.id)).to.include({ email: null, passwordHash: null });
+      expect((await factsOf(club.id)).filter(({ studentId }) => studentId === unconfirmed.id).at(-1)?.type).to.equal(
         'student.removed',
       );
-      expectError(await students.verify(left.link), 'token_gone');
+      expectError(await students.verify(unconfirmed.link), 'token_gone');
     });
 
-    it('with what it claimed: the uses of a registration link are given back', async () => {
+    it('returns its uses of a registration link', async () => {
       const { id: clubId, owner } = await buildClub();
       const delivery = await buildAccessDelivery(clubId);
       const body = { name: 'Launch', delivery_ids: [delivery.id], max_uses: 1 };
@@ -221,11 +221,11 @@ describe('a pending sign-up', () => {
       expect(await usesLeft(owner.token)).to.equal(1);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed([student.id])).to.deep.equal([true]);
-      const later = await openFurtherSession('admin', owner.id); // the first has expired by then, and is removed too
+      const later = await openFurtherSession('admin', owner.id); // The first session has expired by then, and is removed too.
       expect(await usesLeft(later)).to.equal(0);
     });
 
-    it('not when it is confirmed while the removal waits for it', async () => {
+    it('does not happen if the account is confirmed while the removal waits for its lock', async () => {
       const club = await buildClub();
       const student = await signUp(club.id);
       let removal: Promise<unknown> = Promise.resolve();
@@ -241,7 +241,7 @@ describe('a pending sign-up', () => {
     });
   });
 
-  it('too many of an hour: 429 for known and unknown addresses, until the hour is over or one is confirmed', async () => {
+  it('is refused with 429 above the hourly limit for any address, until the hour ends or a person confirms', async () => {
     const club = await buildClub();
     const { db } = await testDeps();
     const insert = (count: number, at: Date) =>
@@ -266,8 +266,8 @@ describe('a pending sign-up', () => {
     await db.run(sql`DELETE FROM students WHERE club_id = ${club.id} AND name = 'Bot'`);
   });
 
-  describe('of one network', () => {
-    /** Pending sign-ups of now, each from the network of this address. */
+  describe('pending sign-ups of one network', () => {
+    /** Creates current pending sign-ups, all from the network of this address. */
     const fill = async (clubId: Id, count: number, ip: string) => {
       const deps = await testDeps();
       const { email, id } = await signUp(clubId, {}, ip);
@@ -292,7 +292,7 @@ describe('a pending sign-up', () => {
       { family: 'a /24 of IPv4', first: '203.0.113.7', neighbor: '203.0.113.250', outside: '203.0.114.7' },
       { family: 'a /48 of IPv6', first: '2001:db8:1:1::1', neighbor: '2001:db8:1:ffff::9', outside: '2001:db8:2:1::1' },
     ]) {
-      it(`are at most a tenth of the club’s, for ${family}`, async () => {
+      it(`are limited to a tenth of the club’s limit, for ${family}`, async () => {
         expect(anHourOfNetwork).to.equal(pendingSignUpRules.anHour / 10);
         const club = await buildClub();
         await fill(club.id, anHourOfNetwork - 1, first);
@@ -310,7 +310,7 @@ describe('a pending sign-up', () => {
       });
     }
 
-    it('free a place when one is confirmed, and all of them after an hour', async () => {
+    it('free one slot of the limit at a confirmation, and all slots after an hour', async () => {
       const club = await buildClub();
       const ip = '198.51.100.1';
       const { id } = await fill(club.id, anHourOfNetwork, ip);
@@ -322,20 +322,20 @@ describe('a pending sign-up', () => {
       expect((await attempt(club.id, ip)).status).to.equal(202);
     });
 
-    it('are known by a hash that differs between clubs, for an hour, and until the student is removed', async () => {
+    it('are stored with a hash that differs between clubs, for an hour or until the student is removed', async () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
-      const made = [await signUp(clubs[0]?.id ?? '', {}, ip), await signUp(clubs[1]?.id ?? '', {}, ip)];
+      const signUps = [await signUp(clubs[0]?.id ?? '', {}, ip), await signUp(clubs[1]?.id ?? '', {}, ip)];
       const keysOf = async () => {
         const rows = await db.rows<{ key: Buffer }>(
-          sql`SELECT network_key AS key FROM sign_up_networks WHERE student_id = ANY (${made.map(({ id }) => id)}::uuid[])`,
+          sql`SELECT network_key AS key FROM sign_up_networks WHERE student_id = ANY (${signUps.map(({ id }) => id)}::uuid[])`,
         );
         return rows.map(({ key }) => key.toString('hex'));
       };
       expect(new Set(await keysOf()).size).to.equal(2);
       expect(await columnsHolding('192.0.2')).to.deep.equal([]);
-      const path = `/v1/clubs/${clubs[0]?.id}/students/${made[0]?.id}`;
+      const path = `/v1/clubs/${clubs[0]?.id}/students/${signUps[0]?.id}`;
       expect((await call('DELETE', path, { token: clubs[0]?.owner.token ?? '' })).status).to.equal(204);
       expect(await keysOf()).to.have.length(1);
       await removeExpired(db, new Date(clock.now().getTime() + 3_590_000));
@@ -344,7 +344,7 @@ describe('a pending sign-up', () => {
       expect(await keysOf()).to.deep.equal([]);
     });
 
-    it('and of the whole club refuse no valid registration code, and a code takes none of their places', async () => {
+    it('do not block a valid registration code, which does not count towards the limits', async () => {
       const club = await buildClub();
       const delivery = await buildAccessDelivery(club.id);
       const path = `/v1/clubs/${club.id}/registration-links`;
@@ -358,13 +358,13 @@ describe('a pending sign-up', () => {
       expectError(await attempt(club.id, ip, { registration_code: 'NO-SUCH-CODE' }), 'not_found');
       const email = someone();
       expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202);
-      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // known by now
+      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // the address is known by now
     });
   });
 });
 
 describe('POST /v1/auth/password', () => {
-  it('409 password_exists: if there is one; two simultaneous requests set one', async () => {
+  it('returns 409 password_exists if a password exists, and accepts one of two simultaneous requests', async () => {
     const club = await buildClub();
     const choose = (token: string, phrase: string) =>
       call('POST', '/v1/auth/password', { token, body: { password: phrase } });

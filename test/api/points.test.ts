@@ -50,7 +50,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(0);
     });
 
-    it('answers a repeated id alike and changes nothing, whatever else it says', async () => {
+    it('answers a repeated id equally, and ignores the other fields', async () => {
       const id = newId();
       const first = await calls.award(student.id, { id, points: 50 });
       await calls.buildLevel('Deckhand', 10);
@@ -64,7 +64,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(50);
     });
 
-    it('counts the same id as another award for another student', async () => {
+    it('treats an equal id for another student as another award', async () => {
       const other = await buildStudent(club.id);
       const id = newId();
       for (const one of [student, other]) await calls.award(one.id, { id, points: 5 });
@@ -73,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       ]);
     });
 
-    it('raises student.level_reached for each level passed, in the order of points', async () => {
+    it('raises student.level_reached for each passed level, in the order of points', async () => {
       const [bosun, deckhand, captain] = [
         await calls.buildLevel('Bosun', 500),
         await calls.buildLevel('Deckhand', 100),
@@ -87,13 +87,13 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun, captain));
     });
 
-    it('reaches a level once, also when points fall and rise again', async () => {
+    it('reaches a level once, even if points fall and rise again', async () => {
       const level = await calls.buildLevel('Deckhand', 100);
       for (const points of [100, -60, 60, -100, 200]) await calls.award(student.id, { id: newId(), points });
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(level));
     });
 
-    it('reaches a new or lowered level with the next award, not before', async () => {
+    it('reaches a new or lowered level with the next award, not earlier', async () => {
       await calls.award(student.id, { id: newId(), points: 300 });
       const [fresh, lowered] = [await calls.buildLevel('Deckhand', 100), await calls.buildLevel('Bosun', 900)];
       await calls.changeLevel(lowered, { points: 200 });
@@ -114,7 +114,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
     });
   });
 
-  it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
+  it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await calls.send('DELETE', `/students/${removed.id}`);
@@ -125,7 +125,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400 and 422: wrong fields and bounds; writes nothing', async () => {
+  it('returns 400 or 422 for wrong fields and exceeded bounds, and writes nothing', async () => {
     const before = await rowCounts();
     const [id, points] = [newId(), 5];
     await eachCase([{ id }, { points }, { id, points, more: 1 }], async (body) =>
@@ -145,7 +145,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
-  it('200: lists the awards of this student, newest first, by pages', async () => {
+  it('lists the awards of this student, newest first, in pages', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     const [one, other] = [await buildStudent(club.id), await buildStudent(club.id)];
@@ -160,7 +160,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
     expect([rest.total, rest.data.map((award: { points: number }) => award.points)]).to.deep.equal([3, [1]]);
   });
 
-  it('404: a student of another club, for points and standing', async () => {
+  it('returns 404 for a student of another club, for points and standing', async () => {
     calls = standingCalls(await buildClub());
     const foreign = await buildStudent((await buildClub()).id);
     await eachCase(['points', 'standing'], async (path) =>
@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
 });
 
 describe('GET …/standing', () => {
-  it('200: shows points, the highest level still held, the next level; tags to administrators only', async () => {
+  it('shows points, the highest reached level and the next level, and tags only to administrators', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);
@@ -199,7 +199,7 @@ describe('GET …/standing', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
-  it('removes the student’s tags, awards and levels, and every note about them', async () => {
+  it('removes the student’s tags, awards and levels, and every fact about them', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);

@@ -17,7 +17,7 @@ describe('products of sales platforms', () => {
     send = callsOf(club);
   });
 
-  it('201: returns the whole record with its mapping, as it is read afterwards', async () => {
+  it('creates a product, and returns the whole record with its mapping as later reads do', async () => {
     const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
@@ -35,7 +35,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
   });
 
-  it('200: lists the club’s products newest first, by pages and platform', async () => {
+  it('lists the club’s products newest first, by platform, in pages', async () => {
     await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     const first = (await create()).body.data.id;
     const second = (await create({ platform: 'bazaar' })).body.data.id;
@@ -48,7 +48,7 @@ describe('products of sales platforms', () => {
     expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
   });
 
-  it('200: a change keeps omitted fields and replaces the mapping as a set', async () => {
+  it('keeps omitted fields in a change, and replaces the mapping as a set', async () => {
     const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
@@ -66,7 +66,7 @@ describe('products of sales platforms', () => {
     });
   });
 
-  it('409 product_exists: the same platform and external_id, case-sensitive, in one club', async () => {
+  it('returns 409 product_exists for an equal platform and case-sensitive external_id in one club', async () => {
     await create({ external_id: 'A-1' });
     const other = (await create({ external_id: 'a-1' })).body.data;
     expect((await create({ external_id: 'A-1', platform: 'bazaar' })).status).to.equal(201);
@@ -79,12 +79,12 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('409 product_exists: one of eight simultaneous requests creates it', async () => {
+  it('creates one product for eight simultaneous requests, and answers the others with product_exists', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });
 
-  it('404: an unknown delivery and one of another club; writes nothing', async () => {
+  it('returns 404 for an unknown or foreign delivery, and writes nothing', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
     const { data } = (await create()).body;
     const before = await rowCounts();
@@ -96,7 +96,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${data.id}`)).body.data).to.deep.equal(data);
   });
 
-  it('422: fields beyond their bounds and patterns, a repeated delivery', async () => {
+  it('returns 422 for bad fields and a repeated delivery', async () => {
     const { id } = await buildAccessDelivery(club.id);
     await eachCase(
       [
@@ -112,7 +112,7 @@ describe('products of sales platforms', () => {
     );
   });
 
-  it('204: deletes the product with its mapping', async () => {
+  it('deletes the product with its mapping', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const before = await rowCounts();
     const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
@@ -121,10 +121,10 @@ describe('products of sales platforms', () => {
     expectError(await send('GET', `/products/${id}`), 'not_found');
   });
 
-  it('404: an unknown product and one of another club', async () => {
+  it('returns 404 for an unknown product and a product of another club', async () => {
     const other = callsOf(await buildClub());
-    const made = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
-    await eachCase([newId(), made.body.data.id], async (id) => {
+    const created = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
+    await eachCase([newId(), created.body.data.id], async (id) => {
       expectError(await send('GET', `/products/${id}`), 'not_found');
       expectError(await send('PATCH', `/products/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('DELETE', `/products/${id}`), 'not_found');

@@ -1,4 +1,4 @@
-/** The rate limits over HTTP, one rule at a time (LIM-1 to LIM-18), for operations that are built. */
+/** Tests the rate limits over HTTP, one rule at a time (LIM-1 to LIM-18). */
 import { startApi, type ApiOptions, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
@@ -9,7 +9,7 @@ import { callAt, counterDeadlineMs, someAddress, testConfig, type Answer, type C
 import { freePort, startRedis } from '../toolkit/stack/counter-stores.ts';
 import { expect } from 'chai';
 import { randomInt, randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { request as httpRequest } from 'node:http';
 
 const minute = 60;
 const perBatch = 20;
@@ -21,7 +21,7 @@ interface Sent extends Call {
 
 describe('rate limits', function () {
   this.timeout(60_000);
-  /** The start of a minute and of an hour, on a day of this run's own. */
+  /** The start of a minute and of an hour, on a random day of this run. */
   const noon = Date.UTC(2025, 0, randomInt(300), 12);
   let now = noon;
   let api: RunningApi;
@@ -40,11 +40,11 @@ describe('rate limits', function () {
   const send = ({ method, path, ...options }: Sent, to = api): Promise<Answer> =>
     callAt(`http://127.0.0.1:${to.port}`, method, path, method === 'POST' ? { body: {}, ...options } : options);
 
-  /** Sends n calls, several at a time. @returns how often each outcome came, as `401 unauthenticated` → times */
-  const times = async (n: number, sent: Sent, to = api): Promise<Record<string, number>> => {
+  /** Sends n calls, several at a time. @returns the number of calls for each outcome, such as `401 unauthenticated` */
+  const times = async (n: number, request: Sent, to = api): Promise<Record<string, number>> => {
     const counts: Record<string, number> = {};
-    for (let left = n; left > 0; left -= perBatch) {
-      const batch = Array.from({ length: Math.min(perBatch, left) }, () => send(sent, to));
+    for (let remaining = n; remaining > 0; remaining -= perBatch) {
+      const batch = Array.from({ length: Math.min(perBatch, remaining) }, () => send(request, to));
       for (const { status, body } of await Promise.all(batch)) {
         const outcome = [status, body?.error?.code].join(' ').trim();
         counts[outcome] = (counts[outcome] ?? 0) + 1;
@@ -53,8 +53,8 @@ describe('rate limits', function () {
     return counts;
   };
 
-  const expectLimited = async (sent: Sent, retryAfter: number, to = api) => {
-    const { status, body, headers } = await send(sent, to);
+  const expectLimited = async (request: Sent, retryAfter: number, to = api) => {
+    const { status, body, headers } = await send(request, to);
     expect([status, body.error.code, headers.get('retry-after')]).to.deep.equal([
       429,
       'rate_limited',
@@ -71,7 +71,7 @@ describe('rate limits', function () {
     return post(path(club.id), { token: (await buildStudent(club.id)).token });
   };
 
-  /** [the row, limit, what a call within the limit answers, the call]: each is refused further in, so it costs little */
+  /** [the row, limit, the answer within the limit, the call]. Each call is refused after the limiter, so it is cheap. */
   const rows: readonly [string, number, string, () => Sent | Promise<Sent>][] = [
     [
       'Write operations on /v1/clubs/{clubId}/...: 60 per minute per club',
@@ -110,7 +110,7 @@ describe('rate limits', function () {
       () => post('/v1/auth/admin/sign-in', { ip: someAddress() }),
     ],
     [
-      'POST /v1/auth/* of no operation: 10 per minute per IP',
+      'POST /v1/auth/* without an operation: 10 per minute per IP',
       10,
       '404 not_found',
       () => post('/v1/auth/no-such-thing', { ip: someAddress() }),
@@ -153,37 +153,37 @@ describe('rate limits', function () {
     ],
     ['Agent question: 20 per minute per student', 20, '400 malformed_request', () => ofStudent(questionsOf)],
     [
-      'A classroom write of no operation and nobody known: 60 per minute per IP',
+      'A classroom write without an operation and a known caller: 60 per minute per IP',
       60,
       '404 not_found',
       () => post(`/v1/clubs/${randomUUID()}/classroom/no-such-place/m1`, { ip: someAddress() }),
     ],
   ];
 
-  describe('the call after the limit is refused until the window ends', () => {
+  describe('refuse the call after the limit until the window ends', () => {
     for (const [row, limit, within, make] of rows) {
       it(row, async () => {
-        const sent = await make();
+        const request = await make();
         now = noon + 15_000;
-        expect(await times(limit, sent)).to.deep.equal({ [within]: limit });
-        await expectLimited(sent, 45);
+        expect(await times(limit, request)).to.deep.equal({ [within]: limit });
+        await expectLimited(request, 45);
         now = noon + 59_001;
-        await expectLimited(sent, 1);
+        await expectLimited(request, 1);
         now = noon + 60_000; // two early retries have consumed two of this window
-        expect(await times(limit - 2, sent)).to.deep.equal({ [within]: limit - 2 });
-        await expectLimited(sent, 60);
+        expect(await times(limit - 2, request)).to.deep.equal({ [within]: limit - 2 });
+        await expectLimited(request, 60);
       });
     }
   });
 
-  it('does not limit reads', async () => {
+  it('do not limit reads', async () => {
     const club = await buildClub();
     const read: Sent = { method: 'GET', path: `/v1/clubs/${club.id}/students`, ip: someAddress() };
     expect(await times(700, read)).to.deep.equal({ '401 unauthenticated': 700 });
     expect(await times(100, { ...read, token: club.owner.token })).to.deep.equal({ 200: 100 });
   });
 
-  it('GET and DELETE /v1/auth/session are exempt from the credential limit', async () => {
+  it('exempt GET and DELETE /v1/auth/session from the credential limit', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const ip = someAddress();
@@ -193,7 +193,7 @@ describe('rate limits', function () {
     expect(await times(1, { method: 'DELETE', path: '/v1/auth/session', ip, token })).to.deep.equal({ 204: 1 });
   });
 
-  it('counts each club and each student separately', async () => {
+  it('count each club and each student separately', async () => {
     const [first, second] = [await buildClub(), await buildClub()];
     await times(60, post(endpointsOf(first.id), { token: first.owner.token }));
     const colleague = await buildMember(first.id, 'admin');
@@ -214,7 +214,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('125 calls of a student for unknown files leave the club’s 60 writes to its administrators (DEC-53)', async () => {
+  it('keep the club’s 60 writes for administrators after a student’s 125 calls for unknown files (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
@@ -227,7 +227,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('a student’s completed image counts for the club, whose spent 60 leave the student a share (DEC-53)', async () => {
+  it('charge a student’s completed image to the club, and leave students a share of its limit (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -252,7 +252,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('an editor who spends the club’s writes cannot keep the owner from removing them (LIM-25)', async () => {
+  it('let the owner remove an editor who spends the club’s writes (LIM-25)', async () => {
     const club = await buildClub();
     const editor = await buildMember(club.id, 'editor');
     const invited = { email: 'someone@example.com', role: 'editor' };
@@ -270,8 +270,8 @@ describe('rate limits', function () {
     expect(await times(1, post(endpointsOf(club.id), { token: editor.token }))).to.deep.equal({ '403 forbidden': 1 });
   });
 
-  describe('refused calls count per IP', () => {
-    it('an outsider uses up none of a club’s 60 writes, and gets 429 in place of 401 and 403', async () => {
+  describe('counts of refused calls per IP', () => {
+    it('take none of a club’s 60 writes from an outsider’s calls, and turn 401 and 403 into 429', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const student = await buildStudent(club.id);
       const ip = someAddress();
@@ -286,7 +286,7 @@ describe('rate limits', function () {
       });
     });
 
-    it('calls on another club use up none of a student’s questions', async () => {
+    it('do not count refused calls on another club as a student’s questions', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const { token } = await buildStudent(club.id);
       const ip = someAddress();
@@ -296,12 +296,12 @@ describe('rate limits', function () {
     });
   });
 
-  describe('on the wire', () => {
+  describe('requests on the wire', () => {
     /** Sends the path as it stands. @returns the status, which may come before the body was sent */
     const statusOf = (path: string, ip: string, body: string | undefined): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
         const headers = { 'Content-Type': 'application/json', 'Content-Length': '2', 'X-Forwarded-For': ip };
-        const raw = request({ agent: false, host: '127.0.0.1', port: api.port, method: 'POST', path, headers });
+        const raw = httpRequest({ agent: false, host: '127.0.0.1', port: api.port, method: 'POST', path, headers });
         raw.on('error', reject);
         raw.on('response', (answer) => {
           resolve(answer.statusCode);
@@ -311,7 +311,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('answers a credential call beyond the limit before its body has come', async () => {
+    it('answers a credential call above the limit before its body has arrived', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);
@@ -329,7 +329,7 @@ describe('rate limits', function () {
       ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
     ];
     for (const [title, respell] of spellings) {
-      it(`counts every spelling of a path alike: ${title}`, async () => {
+      it(`counts every spelling of a path as one path: ${title}`, async () => {
         for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
           const ip = someAddress();
           await times(10, post(path, { ip }));
@@ -340,16 +340,16 @@ describe('rate limits', function () {
   });
 
   describe('the client’s address', () => {
-    it('is the rightmost untrusted one in X-Forwarded-For behind a trusted proxy', async () => {
+    it('is the rightmost untrusted address in X-Forwarded-For behind a trusted proxy', async () => {
       const proxied = await start({ TRUSTED_PROXIES: '127.0.0.0/8,192.0.2.0/24' });
       const ip = someAddress();
-      const sent = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
-      for (let n = 0; n < 10; n += 1) await send(sent(), proxied);
-      await expectLimited(sent(), minute, proxied);
+      const signIn = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
+      for (let n = 0; n < 10; n += 1) await send(signIn(), proxied);
+      await expectLimited(signIn(), minute, proxied);
       await proxied.stop();
     });
 
-    it('is the peer’s without a trusted proxy, whatever the header says', async () => {
+    it('is the peer’s address without a trusted proxy, whatever the header contains', async () => {
       const direct = await start({ TRUSTED_PROXIES: '' });
       for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
       await expectLimited(post('/v1/auth/sign-in'), minute, direct);
@@ -358,27 +358,27 @@ describe('rate limits', function () {
   });
 
   for (const store of ['postgres', 'redis'] as const)
-    describe(`when the counters are down, in ${store}`, () => {
+    describe(`rate limits while the counters in ${store} are unavailable`, () => {
       let blind: RunningApi;
       before(async () => {
         blind = await start({ RATE_LIMIT_URL: `${store}://127.0.0.1:${await freePort()}/0` }, {});
       });
       after(() => blind.stop());
 
-      it('classroom credential routes answer 503 rate_limit_unavailable', async () => {
+      it('answer classroom credential routes with 503 rate_limit_unavailable', async () => {
         const paths = ['/v1/auth/sign-in', '/v1/auth/verify-email', '/v1/auth/code/exchange', signUpOf(randomUUID())];
         for (const path of paths) {
           expect(await times(3, post(path), blind), path).to.deep.equal({ '503 rate_limit_unavailable': 3 });
         }
       });
 
-      it('credential routes of administrators have 3 calls a minute of an address in each process', async () => {
-        const sent = post('/v1/auth/admin/sign-in', { ip: someAddress() });
-        expect(await times(3, sent, blind)).to.deep.equal({ '400 malformed_request': 3 });
-        await expectLimited(sent, minute, blind);
+      it('allow 3 calls a minute per address and process on credential routes of administrators', async () => {
+        const signIn = post('/v1/auth/admin/sign-in', { ip: someAddress() });
+        expect(await times(3, signIn, blind)).to.deep.equal({ '400 malformed_request': 3 });
+        await expectLimited(signIn, minute, blind);
       });
 
-      it('other writes pass', async () => {
+      it('let other writes pass', async () => {
         const club = await buildClub();
         const ip = someAddress();
         const passing: readonly [Sent, string][] = [
@@ -387,25 +387,25 @@ describe('rate limits', function () {
           [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
           [post('/webhooks/platform1/token1', { ip }), '404 not_found'],
         ];
-        for (const [sent, outcome] of passing) {
-          expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });
+        for (const [write, outcome] of passing) {
+          expect(await times(70, write, blind), write.path).to.deep.equal({ [outcome]: 70 });
         }
       });
     });
 
-  it('counters in Redis, by configuration: the same answers', async () => {
+  it('give equal answers with counters in Redis', async () => {
     const redis = await startRedis();
     const withRedis = await start({ RATE_LIMIT_URL: redis.url.reveal() });
-    const sent = post('/v1/auth/sign-in', { ip: someAddress() });
-    expect(await times(10, sent, withRedis)).to.deep.equal({ '400 malformed_request': 10 });
-    await expectLimited(sent, minute, withRedis);
+    const signIn = post('/v1/auth/sign-in', { ip: someAddress() });
+    expect(await times(10, signIn, withRedis)).to.deep.equal({ '400 malformed_request': 10 });
+    await expectLimited(signIn, minute, withRedis);
     await withRedis.stop();
     await redis.stop();
   });
 });
 
 describe('the contract and the rate table', () => {
-  it('two operations of students are limited per club: their handlers charge the club for changes (DEC-53)', () => {
+  it('limits two operations of students per club, whose handlers charge the club for changes (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
         auth.includes('student') &&
@@ -414,11 +414,11 @@ describe('the contract and the rate table', () => {
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
-  it('exactly the operations that write are limited, and declare the answers of limits', () => {
+  it('limits exactly the operations that write, and declares the answers of limits', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');
-      // Open streams (DEC-58), and the only page of this size without a session (LIM-29).
+      // Two reads are limited too: open streams (DEC-58), and the only large page without a session (LIM-29).
       const isBounded = rule !== undefined || ['reattachAnswer', 'showCampaignPreview'].includes(operationId);
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isBounded);
       expect(errorCodes.includes('rate_limit_unavailable'), operationId).to.equal(rule?.whenDown === 'refuse');

@@ -1,4 +1,4 @@
-/** Messages to a student whom the classroom refuses, in the language of their choice (DEC-188). */
+/** Tests messages to a refused student in the student's language (DEC-188). */
 import { expect } from 'chai';
 import type { OfferedLanguage } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
@@ -17,7 +17,7 @@ const choose = async (token: string, language: OfferedLanguage) => {
 };
 
 describe('a refusal that a student reads', () => {
-  it('of the daily limit is in their language, with Retry-After and its code', async () => {
+  it('uses the student’s language for the daily limit, with Retry-After and the code', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
     await classroom.ask();
     await eachCase(
@@ -38,7 +38,7 @@ describe('a refusal that a student reads', () => {
     );
   });
 
-  it('of the club’s budget is in their language', async () => {
+  it('uses the student’s language for the club’s budget', async () => {
     const classroom = await openAskingClassroom();
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET ai_monthly_limit = 0 WHERE id = $1`, [classroom.club.id]);
@@ -48,7 +48,7 @@ describe('a refusal that a student reads', () => {
     expect(answer.body.error.message).to.match(/^Das KI-Budget des Clubs für diesen Monat ist aufgebraucht\./);
   });
 
-  it('is in the club’s language if the student has chosen none', async () => {
+  it('uses the club’s language if the student has chosen no language', async () => {
     const club = await buildClub({ language: 'es' });
     const student = await buildStudent(club.id);
     const space = await buildSpace(club.id);
@@ -61,7 +61,7 @@ describe('a refusal that a student reads', () => {
     expect(posted.body.error.message).to.equal('Únete primero al espacio.');
   });
 
-  it('for a thing that is not there is in their language; in English it names the kind of thing', async () => {
+  it('uses the student’s language for a missing record, and names the kind of record in English', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const read = async () => (await communityOf({ clubId: club.id }, student).read(newId())).body.error;
@@ -73,7 +73,7 @@ describe('a refusal that a student reads', () => {
     });
   });
 
-  it('of a sign-in is in the browser’s language; an unknown club answers alike', async () => {
+  it('uses the browser’s language for a sign-in, also for an unknown club', async () => {
     const club = await buildClub({ language: 'ar' });
     const signIn = async (club_id: string, header: string) =>
       (
@@ -91,7 +91,7 @@ describe('a refusal that a student reads', () => {
     }
   });
 
-  it('of a password names the counts in their language: the browser’s, else the club’s', async () => {
+  it('names the length of a password in the browser’s language, or else the club’s', async () => {
     const club = await buildClub({ language: 'pt-BR' });
     const signUp = async (header: string) => {
       const answer = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -105,7 +105,7 @@ describe('a refusal that a student reads', () => {
     expect(await signUp('fr')).to.equal('A senha tem 9 caracteres; ela precisa ter pelo menos 10.');
   });
 
-  it('of too many requests says when to try again, in their language', async () => {
+  it('names the time of the next try in the student’s language after too many requests', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const space = await buildSpace(club.id);
@@ -126,13 +126,13 @@ describe('a refusal that a student reads', () => {
   });
 });
 
-describe('a page that refuses', () => {
+describe('an HTML page with a refusal', () => {
   const see = (path: string, language?: string) =>
     call('GET', path, {
       headers: { accept: 'text/html', ...(language !== undefined && { 'accept-language': language }) },
     });
 
-  it('is in the browser’s language, else in the club’s', async () => {
+  it('uses the browser’s language, or else the club’s', async () => {
     const club = await buildClub({ language: 'pt-BR' });
     const at = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/nothing`;
     for (const [language, lang, dir] of [
@@ -147,14 +147,14 @@ describe('a page that refuses', () => {
     }
   });
 
-  it('of no club is in the browser’s language, else in English', async () => {
+  it('uses the browser’s language without a club, or else English', async () => {
     for (const path of ['/certificates/nothing', '/mail/previews/nothing']) {
       expect((await see(path, 'de-CH')).text).to.contain('<html lang="de" dir="ltr">');
       expect((await see(path, 'fr')).text).to.contain('<html lang="en" dir="ltr">');
     }
   });
 
-  it('429 says in the reader’s language to wait, and not that the link is broken', async () => {
+  it('tells the reader to wait after a 429, and does not call the link invalid', async () => {
     const club = await buildClub();
     const path = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/nothing`;
     const post = () =>
@@ -168,7 +168,7 @@ describe('a page that refuses', () => {
 });
 
 describe('a refusal that an administrator reads', () => {
-  it('is in English, whatever the browser asks for', async () => {
+  it('uses English for any language of the browser', async () => {
     const club = await buildClub({ language: 'de' });
     const { owner } = club;
     await call('PATCH', '/v1/me', { token: owner.token, body: { language: 'de' } });

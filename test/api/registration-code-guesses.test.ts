@@ -1,4 +1,4 @@
-/** The bounds on codes of registration links that are none (LIM-27), and links with short codes that are older than their least length. */
+/** Tests the limits on wrong codes of registration links (LIM-27), and old links whose codes are shorter than today's minimum. */
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
@@ -9,7 +9,7 @@ import { callAt, counterDeadlineMs, someAddress, testConfig, type Answer } from 
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-describe('codes of registration links that are none', function () {
+describe('wrong codes of registration links', function () {
   this.timeout(60_000);
   const hourMs = 3_600_000;
   const start = Date.UTC(2025, 0, 1 + randomInt(300), 12);
@@ -25,8 +25,11 @@ describe('codes of registration links that are none', function () {
     now = start;
     club = await buildClub();
     const delivery = await buildAccessDelivery(club.id);
-    const made = await callsOf(club)('POST', '/registration-links', { name: 'Open day', delivery_ids: [delivery.id] });
-    ({ code } = made.body.data);
+    const created = await callsOf(club)('POST', '/registration-links', {
+      name: 'Open day',
+      delivery_ids: [delivery.id],
+    });
+    ({ code } = created.body.data);
   });
 
   const post = (path: string, options: object) => callAt(`http://127.0.0.1:${api.port}`, 'POST', path, options);
@@ -44,7 +47,7 @@ describe('codes of registration links that are none', function () {
   const of = (count: number, status: number) => Array<number>(count).fill(status);
   const guess = (n: number) => `guess-${String(n).padStart(4, '0')}`;
 
-  it('are ten in an hour for a student, from wherever; then right codes wait, too, and others go on', async () => {
+  it('are limited to ten an hour per student over all addresses, and then block the student’s valid codes', async () => {
     const [guesser, other] = [await buildStudent(club.id), await buildStudent(club.id)];
     expect(await statuses(12, (n) => claim(guesser.token, guess(n)))).to.deep.equal([...of(10, 404), ...of(2, 429)]);
     const refused = await claim(guesser.token, code);
@@ -54,30 +57,30 @@ describe('codes of registration links that are none', function () {
     expect((await claim(guesser.token, code)).status).to.equal(200);
   });
 
-  it('are sixty in an hour for an address, over its students and sign-ups', async () => {
+  it('are limited to sixty an hour per address, over all its students and sign-ups', async () => {
     const ip = someAddress();
     for (let count = 0; count < 5; count += 1) {
       const { token } = await buildStudent(club.id);
       expect(await statuses(10, (n) => claim(token, guess(n), ip))).to.deep.equal(of(10, 404));
     }
     expect(await statuses(10, (n) => signUp(guess(n), ip))).to.deep.equal(of(10, 404));
-    now = start + 60_000; // the next window of the credentials
+    now = start + 60_000; // the next window of the credential limit
     expect((await signUp(code, ip)).status).to.equal(429);
     expect((await signUp(code)).status).to.equal(202);
   });
 
-  it('do not count right ones: one student may claim forty times', async () => {
+  it('do not include valid codes: one student may claim forty times', async () => {
     const { token } = await buildStudent(club.id);
     expect(await statuses(40, () => claim(token, code))).to.deep.equal(of(40, 200));
   });
 
-  it('a bound holds for guesses at the same time', async () => {
+  it('are limited in simultaneous requests too', async () => {
     const { token } = await buildStudent(club.id);
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => claim(token, guess(n))));
     expect(answers.filter(({ status }) => status === 404)).to.have.length(10);
   });
 
-  it('a link with a short code from before can be claimed', async () => {
+  it('do not include a short code of an old link, which can be claimed', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE registration_links SET code = 'Old', folded_code = 'old' WHERE club_id = $1`, [club.id]);
     expect((await claim((await buildStudent(club.id)).token, 'OLD')).status).to.equal(200);

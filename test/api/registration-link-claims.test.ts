@@ -31,7 +31,7 @@ describe('claims of registration links', () => {
   const types = async () => (await factsOf(club.id)).map(({ type }) => type);
 
   describe('POST …/classroom/registration-links/{code}/claim', () => {
-    it('200: gives one enrollment and one access.granted per delivery, and counts one use', async () => {
+    it('creates one enrollment and one access.granted per delivery, and counts one use', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       const { status, body } = await claim(student, one.code);
       const { data: record } = (await send('GET', '/registration-links')).body;
@@ -41,7 +41,7 @@ describe('claims of registration links', () => {
       expect(body.data.deliveries).to.deep.equal(deliveries.map(({ name }) => name));
       expect(record[0].uses).to.equal(1);
       const enrollments = (await send('GET', `/enrollments?student_id=${student.id}`)).body.data;
-      expect(enrollments.map((given: { source: string }) => given.source)).to.deep.equal([
+      expect(enrollments.map((enrollment: { source: string }) => enrollment.source)).to.deep.equal([
         'registration_link',
         'registration_link',
       ]);
@@ -53,7 +53,7 @@ describe('claims of registration links', () => {
       expect(facts.map(({ subjectId }) => subjectId)).to.have.members(enrollments.map(({ id }: { id: Id }) => id));
     });
 
-    it('200: accepts the code in any letter case', async () => {
+    it('accepts the code in any letter case', async () => {
       const one = await link();
       await eachCase([one.code.toUpperCase(), one.code.toLowerCase()], async (code) =>
         expect((await claim(await buildStudent(club.id), code)).status).to.equal(200),
@@ -61,7 +61,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(2);
     });
 
-    it('200: repeats the first answer byte for byte, and counts nothing, whatever the link became', async () => {
+    it('repeats the first answer byte for byte and counts no use, even after the link changed', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const first = await claim(student, one.code);
       const again = async () => expect((await claim(student, one.code)).text).to.equal(first.text);
@@ -76,7 +76,7 @@ describe('claims of registration links', () => {
       expect(await types()).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('200: a second claim does not restore a revoked enrollment', async () => {
+    it('does not restore a revoked enrollment by a second claim', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await claim(student, one.code);
       const { data } = (await send('GET', `/enrollments?student_id=${student.id}`)).body;
@@ -85,7 +85,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${student.id}&revoked=false`)).body.total).to.equal(1);
     });
 
-    it('200: counts the use, but raises no fact for a delivery that the student has', async () => {
+    it('counts the use, but raises no fact for a delivery that the student already has', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await send('POST', '/enrollments', { student_id: student.id, delivery_id: deliveries[0]?.id });
       const { body } = await claim(student, one.code);
@@ -94,7 +94,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('200: omits archived and ended deliveries; 404 when none is left', async () => {
+    it('omits archived and ended deliveries, and returns 404 if none is left', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - hourMs) });
       const ended = await buildAccessDelivery(club.id, { courseId: course.id, cohortId: over.id });
@@ -107,7 +107,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('404: an unknown, expired, revoked and foreign code, byte for byte alike; writes nothing', async () => {
+    it('returns byte-equal 404 answers for unknown, expired, revoked and foreign codes, and writes nothing', async () => {
       const student = await buildStudent(club.id);
       const [expired, revoked] = [await link({ expires_at: inOneHour(), max_uses: 1 }), await link()];
       await claim(await buildStudent(club.id), expired.code);
@@ -124,7 +124,7 @@ describe('claims of registration links', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 registration_link_used_up: writes nothing; a raised limit admits again', async () => {
+    it('returns 409 registration_link_used_up and writes nothing, until the limit is raised', async () => {
       const one = await link({ max_uses: 1 });
       await claim(await buildStudent(club.id), one.code);
       const late = await buildStudent(club.id);
@@ -135,7 +135,7 @@ describe('claims of registration links', () => {
       expect((await claim(late, one.code)).status).to.equal(200);
     });
 
-    it('admits exactly 5 of 20 simultaneous students with 5 uses', async () => {
+    it('admits exactly 5 of 20 simultaneous students to a link with 5 uses', async () => {
       const one = await link({ max_uses: 5 });
       const students = await Promise.all(Array.from({ length: 20 }, () => buildStudent(club.id)));
       const answers = await Promise.all(students.map((student) => claim(student, one.code)));
@@ -150,7 +150,7 @@ describe('claims of registration links', () => {
       expect(new Set(facts.map(({ studentId }) => studentId))).to.deep.equal(new Set(winners.map(({ id }) => id)));
     });
 
-    it('counts one use for ten simultaneous claims of one student, and answers them alike', async () => {
+    it('counts one use for ten simultaneous claims of one student, and answers them equally', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const answers = await Promise.all(Array.from({ length: 10 }, () => claim(student, one.code)));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
@@ -174,7 +174,7 @@ describe('claims of registration links', () => {
       return row?.id ?? '';
     };
 
-    it('202: creates the student, gives free deliveries and those of the link, counts one use', async () => {
+    it('creates the student, grants free deliveries and the link’s deliveries, and counts one use', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const [one, email] = [await link(), `${newId()}@example.com`];
       expect((await signUp(one.code.toUpperCase(), email)).status).to.equal(202);
@@ -188,7 +188,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('404 and 409: a code that cannot be used, the same for a known e-mail; writes nothing', async () => {
+    it('refuses an invalid code with equal answers for known and unknown e-mails, and writes nothing', async () => {
       const [expired, revoked, spent] = [
         await link({ expires_at: inOneHour() }),
         await link(),
@@ -216,7 +216,7 @@ describe('claims of registration links', () => {
       expect(await mailsTo(known.id)).to.deep.equal([]);
     });
 
-    it('202: gives a known e-mail nothing, and answers it as an unknown one', async () => {
+    it('grants nothing to a known e-mail, and answers like for an unknown e-mail', async () => {
       const [known, one] = [await buildStudent(club.id), await link()];
       const answers = [await signUp(one.code, known.email), await signUp(one.code)];
       expect(new Set(answers.map(visible)).size).to.equal(1);
@@ -224,7 +224,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('creates 3 of ten simultaneous accounts with 3 uses, and nothing of the others', async () => {
+    it('creates 3 of ten simultaneous accounts with 3 uses, and no rows for the others', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);

@@ -22,16 +22,16 @@ describe('registration links', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('201: returns the whole record with its address, as it is read afterwards', async () => {
-      const given = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
-      const { status, body } = await create({ ...given, name: ' Open  day ' });
+    it('creates a link, and returns the whole record with its address as later reads do', async () => {
+      const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
+      const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
       const source = await testDatabase();
       const [row] = await source.query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [club.id]);
       expect(body.data).to.deep.equal({
         id,
-        ...given,
+        ...fields,
         name: 'Open day',
         deliveries: [{ id: delivery.id, name: delivery.name }],
         uses: 0,
@@ -41,13 +41,13 @@ describe('registration links', () => {
       expect((await send('GET', `/registration-links/${id}`)).body).to.deep.equal(body);
     });
 
-    it('201: makes another code each time if none is given', async () => {
+    it('generates a new code for each link without a given code', async () => {
       const codes = [(await create()).body.data.code, (await create()).body.data.code];
       await eachCase(codes, (code) => expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/));
       expect(codes[0]).to.not.equal(codes[1]);
     });
 
-    it('409 code_taken: in any letter case; another club may use it', async () => {
+    it('returns 409 code_taken for a code of this club in any letter case, but not of another club', async () => {
       await create({ code: 'Springtime' });
       const before = await rowCounts();
       await eachCase(['Springtime', 'SPRINGTIME'], async (code) => expectError(await create({ code }), 'code_taken'));
@@ -57,7 +57,7 @@ describe('registration links', () => {
       expect((await callsOf(elsewhere)('POST', '/registration-links', body)).status).to.equal(201);
     });
 
-    it('404: an unknown delivery and one of another club; writes nothing', async () => {
+    it('returns 404 for an unknown or foreign delivery, and writes nothing', async () => {
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const before = await rowCounts();
       await eachCase([newId(), foreign.id], async (id) =>
@@ -66,7 +66,7 @@ describe('registration links', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: fields beyond their bounds and patterns, an expiry in the past', async () => {
+    it('returns 422 for bad fields and an expiry in the past', async () => {
       await eachCase(['a'.repeat(8), 'a'.repeat(64)], async (code) =>
         expect((await create({ code })).status).to.equal(201),
       );
@@ -89,7 +89,7 @@ describe('registration links', () => {
     });
   });
 
-  it('GET 200: lists the club’s links newest first, by pages', async () => {
+  it('lists the club’s links newest first, in pages', async () => {
     const [first, second] = [(await create()).body.data, (await create()).body.data];
     const ids = async (query: string) => {
       const { body } = await send('GET', `/registration-links${query}`);
@@ -100,7 +100,7 @@ describe('registration links', () => {
     expect((await callsOf(await buildClub())('GET', '/registration-links')).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('PATCH 200: changes given fields; 0 and an empty text remove limits', async () => {
+  it('changes the given fields, and removes limits by 0 and an empty text', async () => {
     const { data } = (await create({ max_uses: 3, expires_at: later() })).body;
     const other = await buildAccessDelivery(club.id);
     const change = async (body: object) => (await send('PATCH', `/registration-links/${data.id}`, body)).body.data;
@@ -116,14 +116,14 @@ describe('registration links', () => {
     expectError(await send('PATCH', `/registration-links/${data.id}`, {}), 'invalid_request');
   });
 
-  it('POST …/revoke 200: revokes; a repetition changes nothing', async () => {
+  it('revokes a link, and changes nothing on a repetition', async () => {
     const { id } = (await create()).body.data;
     const once = await send('POST', `/registration-links/${id}/revoke`);
     expect(once.body.data).to.have.property('revoked_at');
     expect((await send('POST', `/registration-links/${id}/revoke`)).body).to.deep.equal(once.body);
   });
 
-  it('404: an unknown link and one of another club', async () => {
+  it('returns 404 for an unknown link and a link of another club', async () => {
     const other = await buildClub();
     const body = { name: 'x', delivery_ids: [(await buildAccessDelivery(other.id)).id] };
     const foreign = (await callsOf(other)('POST', '/registration-links', body)).body.data.id;

@@ -25,7 +25,7 @@ import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 const minute = 60_000;
 
-const put = async (key: string, bytes: Buffer) =>
+const storeObject = async (key: string, bytes: Buffer) =>
   (await testObjectStore()).put(key, 'application/octet-stream', Readable.from([bytes]));
 
 describe('repositories', () => {
@@ -42,7 +42,7 @@ describe('repositories', () => {
   const itemsOf = ({ body }: Answer): Id[] => body.data.items.map(({ media }: { media: { id: Id } }) => media.id);
   const usesOf = async (mediaId: Id): Promise<unknown> => (await send('GET', `/media/${mediaId}/usage`)).body.data;
   const image = () => buildMedia(club.id, { mime: 'image/png', bytes: 'png' });
-  /** The student, with access from a minute ago. */
+  /** Creates a student whose access began a minute ago. */
   async function readerOf({ id }: TestRepository): Promise<TestStudent & { enrollmentId: Id }> {
     const student = await buildStudent(club.id);
     const delivery = await buildAccessDelivery(club.id, { repositoryId: id });
@@ -53,7 +53,7 @@ describe('repositories', () => {
   const own = (student: TestStudent, path = '', method = 'GET') =>
     call(method, `/v1/clubs/${club.id}/classroom/repositories${path}`, { token: student.token });
 
-  it('the read of 500 files yields to other requests after every 50 (REPO-4)', async () => {
+  it('lets other requests run after every 50 of 500 files that a read processes (REPO-4)', async () => {
     const { id } = await buildRepository(club.id, { mediaIds: await buildFiles(club.id, 500) });
     let turn = 0;
     let turning = setImmediate(function next() {
@@ -74,7 +74,7 @@ describe('repositories', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
-    it('201: creates a draft without files, as it is read afterwards', async () => {
+    it('creates a draft without files, and returns it as later reads do', async () => {
       const { status, body } = await create({ title: '  Knot   cards ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -91,7 +91,7 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(body);
     });
 
-    it('402 on a plan without repositories, 409 for a public id that is taken; neither writes', async () => {
+    it('returns 402 on a plan without repositories and 409 for a used public id, and writes nothing', async () => {
       await create({ title: 'Cards', public_id: 'cards' });
       const before = await rowCounts();
       expectError(await create({ title: 'Others', public_id: 'cards' }), 'public_id_taken');
@@ -104,7 +104,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/repositories', () => {
-    it('200: newest first, with counts and covers and without files; filtered by status', async () => {
+    it('lists newest first, by status, with counts and covers, without files', async () => {
       const reference = await buildMedia(club.id);
       const file = await buildHostedFile(club.id, 'cards.txt', 'A bowline');
       const old = await buildRepository(club.id, { status: 'draft', createdAt: new Date('2026-01-01T00:00:00Z') });
@@ -119,7 +119,7 @@ describe('repositories', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/repositories/{repositoryId}', () => {
-    it('200: changes what is given; each publication sets published_at anew', async () => {
+    it('changes the given fields, and sets published_at again at each publication', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const words = { title: 'Knot cards', description: 'One each.', instructor_name: 'Ada', public_id: 'knots' };
       expect((await change(id, words)).body.data).to.include(words);
@@ -132,14 +132,14 @@ describe('repositories', () => {
       expect(again.title).to.equal('Knot cards');
     });
 
-    it('402: publishing, but no other change, on a plan without repositories', async () => {
+    it('returns 402 only for publishing, on a plan without repositories', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
       expect((await change(id, { title: 'Others' })).status).to.equal(200);
     });
 
-    it('keeps cover and files in use together, whichever of them changes', async () => {
+    it('counts cover and files as used in one list, whichever of them changes', async () => {
       const [{ id }, cover, file] = [(await create({ title: 'Cards' })).body.data, await image(), await image()];
       const use = [{ kind: 'repository', id, title: 'Cards' }];
       expect((await change(id, { cover_media_id: cover.id })).body.data.cover.id).to.equal(cover.id);
@@ -157,7 +157,7 @@ describe('repositories', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/repositories/{repositoryId}/items', () => {
-    it('200: sets the files in their order; added_at stays for files that stay', async () => {
+    it('sets the files in their order, and keeps added_at of files that stay', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const files = [await buildMedia(club.id), await buildMedia(club.id), await buildMedia(club.id)].map(
         (file) => file.id,
@@ -174,7 +174,7 @@ describe('repositories', () => {
       expect([await usesOf(a), await usesOf(c)]).to.deep.equal([[], [{ kind: 'repository', id, title: 'Cards' }]]);
     });
 
-    it("refuses a file twice, another club's, an archived one and 501; nothing changes", async () => {
+    it('refuses repeated, foreign and archived files and more than 500 files, and changes nothing', async () => {
       const file = await buildMedia(club.id);
       const { id } = await buildRepository(club.id, { mediaIds: [file.id] });
       const archived = await buildMedia(club.id);
@@ -195,21 +195,21 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(before.body);
     });
 
-    it('a file in use cannot be deleted, unless by force; then it is gone from the repository', async () => {
+    it('blocks the deletion of a file in use, except by force, which removes it from the repository', async () => {
       const [file, other] = [await buildMedia(club.id), await buildMedia(club.id)];
       const { id, title } = await buildRepository(club.id, { mediaIds: [file.id, other.id] });
       const refused = await send('DELETE', `/media/${file.id}`);
       expectError(refused, 'in_use');
       expect(refused.body.error.message).to.contain(`repository “${title}”`);
       expect((await send('DELETE', `/media/${file.id}?force=true`)).status).to.be.below(300);
-      const left = await send('GET', `/repositories/${id}`);
-      expect([itemsOf(left), left.body.data.file_count]).to.deep.equal([[other.id], 1]);
+      const remaining = await send('GET', `/repositories/${id}`);
+      expect([itemsOf(remaining), remaining.body.data.file_count]).to.deep.equal([[other.id], 1]);
       expect((await change(id, { cover_media_id: (await image()).id })).status).to.equal(200);
     });
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/repositories', () => {
-    it('200: students see the files that are ready, also without the plan; administrators see all', async () => {
+    it('shows ready files to students even without the plan’s feature, and all files to administrators', async () => {
       const [ready, waiting] = [
         await buildHostedFile(club.id, 'a.txt', 'abc'),
         await buildMedia(club.id, { status: 'processing' }),
@@ -229,7 +229,7 @@ describe('repositories', () => {
       expect(itemsOf(await send('GET', `/repositories/${repository.id}`))).to.deep.equal([waiting.id, ready.id]);
     });
 
-    it('404 alike: unpublished, archived, without access, ended access, unknown, of another club', async () => {
+    it('returns equal 404 answers for repositories that are unpublished, inaccessible or unknown', async () => {
       const file = await buildHostedFile(club.id, 'a.txt', 'abc');
       const repository = await buildRepository(club.id, { mediaIds: [file.id] });
       const { publicId } = repository;
@@ -284,7 +284,7 @@ describe('repositories', () => {
       const { error } = (await answer.json()) as { error: { code: string } };
       return [answer.status, error.code];
     };
-    /** @returns how many bytes came before the connection broke */
+    /** @returns the number of bytes that arrived before the connection broke */
     async function brokenAt(url: string): Promise<number> {
       let came = 0;
       const { body } = await fetch(url);
@@ -295,7 +295,7 @@ describe('repositories', () => {
       return came;
     }
 
-    it('are as long as was said, and hold the files under names that differ', async () => {
+    it('have the announced length, and contain the files under different names', async () => {
       const { url, size_bytes: size, file_name: name, expires_at: expiresAt } = await offer();
       expect(name).to.equal('Knot cards.zip');
       expect(Date.parse(expiresAt) - clock.now().getTime()).to.be.within(14 * minute, 15 * minute);
@@ -305,12 +305,12 @@ describe('repositories', () => {
       expect(answer.headers.get('content-disposition')).to.contain('filename="Knot cards.zip"');
       expect(answer.headers.get('content-type')).to.equal('application/zip');
       const zip = await yauzl.fromBufferPromise(bytes, { strictFileNames: true });
-      const seen = [];
+      const entries = [];
       for await (const entry of zip.eachEntry()) {
         const content = (await (await zip.openReadStreamPromise(entry)).toArray()) as Buffer[];
-        seen.push([entry.fileName, Buffer.concat(content)]);
+        entries.push([entry.fileName, Buffer.concat(content)]);
       }
-      expect(seen).to.deep.equal([
+      expect(entries).to.deep.equal([
         ['Karte.bin', contents[0]],
         ['cards.txt', contents[1]],
         ['Karte (2).bin', contents[2]],
@@ -323,7 +323,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('cut anywhere and resumed by a renewed address are the same bytes', async () => {
+    it('have equal bytes after an interruption at any byte and a resumption at a renewed address', async () => {
       const { url } = await offer();
       const { answer, bytes } = await bytesAt(url);
       const etag = answer.headers.get('etag') ?? '';
@@ -347,7 +347,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('of a version that has changed begin anew', async () => {
+    it('start again from the beginning if the repository has changed', async () => {
       const { url } = await offer();
       const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag') ?? '';
       await setItems(repository.id, files.slice(0, 2));
@@ -369,7 +369,7 @@ describe('repositories', () => {
       expect(await refusalAt(url)).to.deep.equal([401, 'unauthenticated']);
     });
 
-    it('are refused with another token, and with another method', async () => {
+    it('are refused for another token and for another method', async () => {
       const { url } = await offer();
       const { vault } = await testDeps();
       const token = { repositoryId: repository.id, expiresAt: new Date(clock.now().getTime() + minute) };
@@ -384,7 +384,7 @@ describe('repositories', () => {
       expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });
 
-    it('break where a file is gone or differs: never a short archive, nor a wrong one', async () => {
+    it('break if a file is missing or different, and never send a short or wrong archive', async () => {
       const { url, size_bytes: size } = await offer();
       const store = await testObjectStore();
       const key = `media/${club.id}/${files[2]}`;
@@ -392,18 +392,18 @@ describe('repositories', () => {
       expect(await brokenAt(url)).to.be.within(200_000, size - 70_001);
       const other = Buffer.from(contents[2] ?? '');
       other.writeUInt8(other.readUInt8(70_000) ^ 1, 70_000);
-      await put(key, other);
+      await storeObject(key, other);
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
       await store.remove(key);
-      await put(key, other.subarray(1));
+      await storeObject(key, other.subarray(1));
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
     });
 
-    it('follow a file that has moved to the other bucket since', async () => {
+    it('find a file that has moved to the other bucket since', async () => {
       const key = `public/${club.id}/${files[1]}`;
       const { url } = await offer();
       const { bytes } = await bytesAt(url);
-      await put(key, contents[1] ?? Buffer.alloc(0));
+      await storeObject(key, contents[1] ?? Buffer.alloc(0));
       await (
         await testDatabase()
       ).query(`UPDATE media SET visibility = 'public', object_key = $2 WHERE id = $1`, [files[1], key]);
@@ -411,11 +411,11 @@ describe('repositories', () => {
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
     });
 
-    it('follow a file that moves under them, and break if its content is another by then', async () => {
+    it('find a file that moves during the download, and break if its content has changed', async () => {
       const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
       const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
       const token = readDownloadToken(vault, text, clock.now());
-      if (!token) throw new Error('The address has no token of ours.');
+      if (!token) throw new Error('The address contains no valid token');
       const archive = await openDownload(db, token, clock.now());
       const { bytes } = await bytesAt((await offer()).url);
       const whole = { from: 0, length: archive.layout.size };
@@ -426,17 +426,17 @@ describe('repositories', () => {
         return Buffer.concat(pieces);
       };
       const key = `public/${club.id}/${files[1]}`;
-      await put(key, contents[1] ?? Buffer.alloc(0));
+      await storeObject(key, contents[1] ?? Buffer.alloc(0));
       await storage.remove(`media/${club.id}/${files[1]}`);
       await alter('media', files[1] ?? '', { visibility: 'public', object_key: key });
       expect((await read()).equals(bytes)).to.equal(true);
-      await alter('media', files[1] ?? '', { crc32: 7 }); // replaced since, by another of one length
+      await alter('media', files[1] ?? '', { crc32: 7 }); // replaced since by another file of equal length
       expect(await read().catch((error: Error) => error.message)).to.equal(
         `File ${files[1]} of an archive does not exist any more`,
       );
     });
 
-    it('429 rate_limited: the 61st request of a student in a minute, whatever it asks (LIM-23)', async () => {
+    it('return 429 rate_limited for a student’s 61st request of any kind in a minute (LIM-23)', async () => {
       const { url } = await offer();
       const heads = await Promise.all(Array.from({ length: 60 }, () => fetch(url, { method: 'HEAD' })));
       expect(new Set(heads.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -446,7 +446,7 @@ describe('repositories', () => {
       expect((await fetch(theirs, { method: 'HEAD' })).status).to.equal(200);
     });
 
-    it('404 if all files are elsewhere, 409 media_not_ready while one is examined', async () => {
+    it('return 404 if no file is hosted, and 409 media_not_ready while a file is being processed', async () => {
       const download = () => own(student, `/${repository.publicId}/download`, 'POST');
       await (await testDatabase()).query('UPDATE media SET crc32 = NULL WHERE id = $1', [files[1]]);
       expectError(await download(), 'media_not_ready');
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('run three at a time for a student; the fourth is refused, and gets a permit after', async () => {
+    it('run three at a time for a student, refuse the fourth, and return permits at the end', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();
@@ -470,7 +470,7 @@ describe('repositories', () => {
       expect(bytes).to.have.length(10);
     });
 
-    it('have an ETag that names the contents', async () => {
+    it('have an ETag that identifies the contents', async () => {
       const { url } = await offer();
       const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag');
       expect(etag).to.match(/^"zip1-[\w-]{43}"$/);

@@ -1,4 +1,4 @@
-/** The archive of a repository as a browser downloads it, over a line that is cut in the middle (REPO-7). */
+/** Tests the archive of a repository that a browser downloads over a connection that is cut in the middle (REPO-7). */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,17 +18,17 @@ describe('the archive of a repository in Chromium', function () {
   const openPage = useBrowser();
   let line: http.Server;
   let origin = '';
-  /** `Range` and `If-Range` of each request. */
-  let asked: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
+  /** `Range` and `If-Range` of each request, and the status of its answer. */
+  let requests: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
 
-  /** Passes requests on. Of the first answer a part comes through; then the line is cut. */
+  /** Forwards requests. Cuts the connection after a part of the first answer. */
   async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { range, 'if-range': ifRange } = request.headers;
     const answer = await new Promise<IncomingMessage>((resolve, reject) =>
       http.get(`${origin}${request.url}`, { headers: request.headers }, resolve).on('error', reject),
     );
-    asked.push({ range, ifRange: ifRange?.toString(), status: answer.statusCode ?? 0 });
-    const isFirst = asked.length === 1;
+    requests.push({ range, ifRange: ifRange?.toString(), status: answer.statusCode ?? 0 });
+    const isFirst = requests.length === 1;
     response.writeHead(answer.statusCode ?? 0, answer.headers);
     let room = isFirst ? cutAfter : Number.POSITIVE_INFINITY;
     for await (const piece of answer as AsyncIterable<Buffer>) {
@@ -40,9 +40,9 @@ describe('the archive of a repository in Chromium', function () {
     else response.end();
   }
 
-  if (whyNoPython !== undefined) it.skip(`is not shown to Python: ${whyNoPython}`);
+  if (whyNoPython !== undefined) it.skip(`needs Python to check the archive: ${whyNoPython}`);
 
-  before('a line that is cut', async () => {
+  before('start a proxy that cuts the first answer', async () => {
     line = http.createServer((request, response) => void passOn(request, response));
     await once(line.listen(0, '127.0.0.1'), 'listening');
   });
@@ -52,7 +52,7 @@ describe('the archive of a repository in Chromium', function () {
   });
 
   it('is resumed with `Range` and `If-Range`, and is an archive that Python reads', async () => {
-    asked = [];
+    requests = [];
     const club = await buildClub();
     const contents = [randomBytes(1_200_000), Buffer.from('A bowline\n')];
     const files = [];
@@ -68,15 +68,15 @@ describe('the archive of a repository in Chromium', function () {
     ({ origin } = new URL(url));
 
     const page = await openPage(widths.laptop);
-    const begun = page.waitForEvent('download');
-    // The page does not change, which Chromium reports as a failure.
+    const downloading = page.waitForEvent('download');
+    // Chromium reports a failure because the navigation becomes a download.
     const cutUrl = url.replace(origin, `http://127.0.0.1:${(line.address() as AddressInfo).port}`);
     await page.goto(cutUrl).catch(() => undefined);
-    const download = await begun;
+    const download = await downloading;
     expect(download.suggestedFilename()).to.equal('Knot cards.zip');
     const saved = await download.path();
-    const [first, second] = asked;
-    expect([asked.length, first?.range, first?.status, second?.status]).to.deep.equal([2, undefined, 200, 206]);
+    const [first, second] = requests;
+    expect([requests.length, first?.range, first?.status, second?.status]).to.deep.equal([2, undefined, 200, 206]);
     expect(Number(/^bytes=(\d+)-$/.exec(second?.range ?? '')?.[1])).to.be.within(1, size - 1);
     expect(second?.ifRange).to.match(/^"zip1-/);
     if (whyNoPython !== undefined) return;

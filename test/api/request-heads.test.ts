@@ -1,4 +1,4 @@
-/** Requests that a proxy and this service could understand in two ways, as bytes (DEC-152). */
+/** Tests raw requests that a proxy and this service could understand differently (DEC-152). */
 import { expect } from 'chai';
 import { headFault } from '../../api/request-head.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -24,7 +24,7 @@ describe('the head of a request', () => {
       return { status, code: error?.code, closes: /^connection: close$/im.test(head) };
     };
 
-    it(`400 at the listener ${listener}: Host lines, targets and lines that can be understood in two ways`, async () => {
+    it(`returns 400 at the listener ${listener} for ambiguous Host lines, targets and header lines`, async () => {
       await eachCase(
         [
           get(),
@@ -72,7 +72,7 @@ describe('the head of a request', () => {
       );
     });
 
-    it(`200 at the listener ${listener}: names and addresses, with and without a port`, async () => {
+    it(`returns 200 at the listener ${listener} for names and addresses, with and without a port`, async () => {
       await eachCase(
         [
           get(host, close),
@@ -92,9 +92,9 @@ describe('the head of a request', () => {
     });
   }
 
-  it('answers the requests before a refused one on its connection, and carries out none after it', async () => {
+  it('answers the requests before a refused request on a connection, and runs none after it', async () => {
     const before = await rowCounts();
-    const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'the phrase of nobody' });
+    const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a phrase of no person' });
     const json = ['Content-Type: application/json', `Content-Length: ${body.length}`];
     const signUp = requestOf('POST /v1/auth/admin/sign-up HTTP/1.1', host, ...json) + body;
     const text = await allSaid((await testApi()).port, get(host) + get(host, host) + signUp);
@@ -103,7 +103,7 @@ describe('the head of a request', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('names the repeated field, and no value of it', () => {
+  it('names the repeated header field, and none of its values', () => {
     const rawHeaders = ['Host', 'a', 'Authorization', 'Bearer secret', 'authorization', 'Bearer other'];
     expect(headFault({ httpVersion: '1.1', url: '/', rawHeaders })).to.equal(
       'The request has 2 header fields authorization. Send one.',

@@ -16,8 +16,8 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
       const body = { platform: 'kiwify', name: ' Main  shop ', secret: `secret-${newId()}` };
       const { status, body: answer } = await call('POST', path(club), { token: club.owner.token, body });
       expect(status).to.equal(201);
-      const { token, url, ...shown } = answer.data;
-      expect(shown).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
+      const { token, url, ...record } = answer.data;
+      expect(record).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
       expect(Buffer.from(token, 'base64url')).to.have.length(32);
       expect(url).to.match(new RegExp(`^https?://.+/webhooks/kiwify/${token}$`));
       await eachCase([token, body.secret], async (secret) => expect(await columnsHolding(secret)).to.deep.equal([]));
@@ -34,7 +34,7 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
     });
   });
 
-  it('422: an unknown platform, a blank name, an empty secret; writes nothing', async () => {
+  it('returns 422 for an unknown platform, a blank name and an empty secret, and writes nothing', async () => {
     const club = await buildClub();
     const before = await rowCounts();
     await eachCase(
@@ -51,7 +51,7 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
 });
 
 describe('POST …/{connectionId}/rotate', () => {
-  it('200: gives a new address; the former one is 404', async () => {
+  it('creates a new address, and returns 404 at the former address', async () => {
     const club = await buildClub();
     const connection = await buildSalesConnection(club.id);
     const { body } = await call('POST', path(club, `/${connection.id}/rotate`), { token: club.owner.token });
@@ -60,7 +60,7 @@ describe('POST …/{connectionId}/rotate', () => {
     expect((await post(body.data.url)).status).to.equal(202);
   });
 
-  it('404: a connection of another club and a deleted one', async () => {
+  it('returns 404 for a connection of another club and a deleted connection', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const connection = await buildSalesConnection(other.id);
     const rotate = (of: TestClub) => call('POST', path(of, `/${connection.id}/rotate`), { token: of.owner.token });
@@ -72,7 +72,7 @@ describe('POST …/{connectionId}/rotate', () => {
 });
 
 describe('DELETE …/{connectionId}', () => {
-  it('204: refuses further notices, and keeps those that came', async () => {
+  it('refuses further notices, and keeps the received notices', async () => {
     const club = await buildClub();
     const connection = await buildSalesConnection(club.id);
     await call('POST', `/webhooks/generic/${connection.token}`, { body: {} });
@@ -87,7 +87,7 @@ describe('DELETE …/{connectionId}', () => {
     );
   });
 
-  it('404: a connection of another club, which stays', async () => {
+  it('returns 404 for a connection of another club, and keeps it', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const connection = await buildSalesConnection(other.id);
     expectError(await call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token }), 'not_found');

@@ -43,7 +43,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(wakes).to.deep.equal([{ id: `sales-notice/${notice?.id}`, club: club.id }]);
     });
 
-    it('stores a notice of a wrong shape, which fails when it is processed', async () => {
+    it('stores a notice of an unknown form, whose processing fails', async () => {
       const { connection } = await buildShop();
       expect((await call('POST', address(connection), { body: { event: { of: 'no kind' } } })).status).to.equal(202);
       const [notice] = await noticesOf(connection);
@@ -55,7 +55,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       });
     });
 
-    it('accepts query parameters that the contract does not name, and keeps the notice', async () => {
+    it('accepts unknown query parameters, and stores the notice', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();
       const kiwify = await buildSalesConnection(club.id, 'kiwify', 's');
@@ -65,7 +65,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal('abc123');
     });
 
-    it('stores the platform’s proof sealed: a header, or a signature in the address', async () => {
+    it('stores the platform’s proof encrypted, from a header or from a signature in the address', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');
@@ -85,7 +85,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     });
   });
 
-  it('404: unknown tokens and platforms, byte for byte alike; stores nothing', async () => {
+  it('returns byte-equal 404 answers for unknown tokens and platforms, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const answers = await Promise.all(
@@ -101,7 +101,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400: no JSON, broken UTF-8, JSON that is no object; stores nothing', async () => {
+  it('returns 400 for bad UTF-8, bad JSON and JSON that is no object, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     await eachCase(['{"event":', '[]', '"text"', '', Buffer.from([0x7b, 0xff, 0x7d])], async (raw) =>
@@ -110,7 +110,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('413: a body of 5 MB; stores nothing', async () => {
+  it('returns 413 for a body of 5 MB, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const raw = JSON.stringify({ event: 'x', filler: 'x'.repeat(5_000_000) });
@@ -118,13 +118,13 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('415: a form body', async () => {
+  it('returns 415 for a form body', async () => {
     const { connection } = await buildShop();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     expectError(await call('POST', address(connection), { raw: 'event=x', headers }), 'unsupported_media_type');
   });
 
-  it('429: the 601st notice of a minute from one address; stores the 600 before', async function () {
+  it('returns 429 for the 601st notice in a minute of one address, and stores the 600 before it', async function () {
     this.timeout(60_000);
     const { connection } = await buildShop();
     const ip = someAddress();
@@ -148,7 +148,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
   const list = ({ club }: TestShop, query = '') =>
     call('GET', `/v1/clubs/${club.id}/sales-notices${query}`, { token: club.owner.token });
 
-  it('200: lists notices newest first, with status and error, without bodies', async () => {
+  it('lists notices newest first, with status and error, without bodies', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -169,7 +169,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
     expect(text).not.to.contain(shop.email);
   });
 
-  it('200: filters by status and connection, within this club', async () => {
+  it('filters by status and connection, within this club', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const second = await buildSalesConnection(shop.club.id);
@@ -184,7 +184,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
-  it('200: shows the body as it came, until it is purged', async () => {
+  it('shows the received body until it is purged', async () => {
     const shop = await buildShop();
     const notice = noticeOf(shop, 'other');
     const id = await takeNotice(shop.connection, notice);
@@ -196,7 +196,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
       .and.not.have.property('body');
   });
 
-  it('404: a notice of another club, for reading and replaying', async () => {
+  it('returns 404 for reading and replaying a notice of another club', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
     const id = await takeNotice(other.connection, {});
     await eachCase(
@@ -217,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
   const replay = ({ club }: TestShop, id: string) =>
     call('POST', `/v1/clubs/${club.id}/sales-notices/${id}/replay`, { token: club.owner.token });
 
-  it('202: makes a failed notice pending again and wakes it', async () => {
+  it('sets a failed notice to pending and wakes its processing', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'x' } }));
     await stepNotice(id);
@@ -227,7 +227,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
     expect(await (await testDatabase()).query(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id])).to.have.length(1);
   });
 
-  it('409 notice_not_failed: a pending, a processed and an ignored notice', async () => {
+  it('returns 409 notice_not_failed for a pending, a processed and an ignored notice', async () => {
     const shop = await buildShop();
     const [pending, processed, ignored] = [
       await takeNotice(shop.connection, {}),
@@ -242,7 +242,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/purchases and /subscriptions', () => {
-  it('200: lists what the notices led to, by student and status', async () => {
+  it('lists the purchases and subscriptions that notices created, by student and status', async () => {
     const shop = await buildShop();
     const subscription = { id: 'sub-1', current_period_end: '2026-04-02T00:00:00Z' };
     const charge = {

@@ -1,4 +1,4 @@
-/** Header fields of every answer, no matter which code writes it, and the exceptions. */
+/** Tests security header fields on every answer of any code path, and the exceptions. */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { secureHeadersOf } from '../../api/secure-headers.policy.ts';
@@ -30,8 +30,8 @@ const fieldsIn = (head: string) =>
       .filter(([name = '']) => names.includes(name)),
   );
 
-describe('headers of every answer', () => {
-  /** What both listeners of an API answer: what is there, what is not, and what cannot be read. */
+describe('security headers of every answer', () => {
+  /** Calls `check` with the headers of found, missing and unreadable requests on both listeners. */
   async function eachAnswer(
     urls: { PUBLIC_URL: string; FILES_URL: string },
     check: (fields: object, listener: 'API' | 'files', what: string) => void,
@@ -82,34 +82,34 @@ describe('headers of every answer', () => {
     }
   }
 
-  it('say HSTS where the public address is https, on whatever path, method or bytes', async () => {
-    // The listener of files has an address of this machine here, because its port is a free one.
+  it('contain HSTS for an https public address, for any path, method or bytes', async () => {
+    // The test's listener of files has a local http address, because its port is chosen by the system.
     const urls = { PUBLIC_URL: 'https://api.example.com', FILES_URL: 'https://files.example.com' };
     await eachAnswer(urls, (fields, listener, what) =>
       expect(fields, what).to.deep.equal(listener === 'API' ? byHttps : usual),
     );
   });
 
-  it('say no HSTS where the public address is http', async () => {
+  it('contain no HSTS for an http public address', async () => {
     await eachAnswer({ PUBLIC_URL: 'http://localhost:8080', FILES_URL: 'http://localhost:8083' }, (fields, _, what) =>
       expect(fields, what).to.deep.equal(usual),
     );
   });
 
-  it('say HSTS by the address of their own listener', () => {
+  it('depend on the address of their own listener for HSTS', () => {
     const hsts = (url: string) => secureHeadersOf(url)['Strict-Transport-Security'];
     expect(hsts('https://files.example.com')).to.equal('max-age=31536000');
     expect(hsts('http://files.example.com')).to.equal(undefined);
   });
 
-  it('stand on a stream of events', async () => {
-    const { asked, student } = await openAskingClassroom();
-    const { stream } = await askingOf(asked, student).ask();
+  it('are on a stream of events', async () => {
+    const { openAgent, student } = await openAskingClassroom();
+    const { stream } = await askingOf(openAgent, student).ask();
     expect(stream.headers).to.include(usual);
     stream.close();
   });
 
-  it('let other sites show pictures of mails, links and public files, and nothing else', async () => {
+  it('let other sites load images of mails, tracked links and public files, and nothing else', async () => {
     const { id, owner } = await buildClub();
     const policyOf = async (path: string) =>
       (await call('GET', path, { token: owner.token })).headers.get('cross-origin-resource-policy');

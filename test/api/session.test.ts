@@ -37,7 +37,7 @@ describe('GET /v1/auth/session', () => {
       expect(new Date(body.data.created_at).toISOString()).to.equal(body.data.created_at);
     });
 
-    it('shows the picture of a student by a signed address, if there is one (MED-28)', async () => {
+    it('shows the student’s avatar by a signed address, if the student has one (MED-28)', async () => {
       const student = await buildStudent((await buildClub()).id);
       await alter('students', student.id, { avatar_key: 'media/club/picture.1-preview-1' });
       const { pathname, searchParams } = new URL((await read(student.token)).body.data.avatar_url);
@@ -55,7 +55,7 @@ describe('GET /v1/auth/session', () => {
   });
 
   describe('401', () => {
-    it('without a session, and with anything but a valid bearer token', async () => {
+    it('refuses a request without a session, and any text but a valid bearer token', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const malformed = [
         '',
@@ -87,7 +87,7 @@ describe('GET /v1/auth/session', () => {
       expect([...bodies]).to.have.length(1);
     });
 
-    it('with a token of the other kind', async () => {
+    it('refuses a token of the other kind of account', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       expectError(await read(club.owner.token), 'unauthenticated');
@@ -96,8 +96,8 @@ describe('GET /v1/auth/session', () => {
   });
 });
 
-describe('the life of a session', () => {
-  it('a student’s lasts 30 days from its beginning, however much it is used', async () => {
+describe('the lifetime of a session', () => {
+  it('is 30 days from the sign-in for a student, regardless of use', async () => {
     const { token } = await buildStudent((await buildClub()).id);
     clock.advance(15 * day);
     expect((await read(token)).status).to.equal(200);
@@ -107,7 +107,7 @@ describe('the life of a session', () => {
     expectError(await read(token), 'unauthenticated');
   });
 
-  it('an administrator’s lasts 12 hours without a call', async () => {
+  it('is 12 hours without a call for an administrator', async () => {
     const { owner } = await buildClub();
     const idle = await buildClub();
     clock.advance(12 * hour - 2 * second);
@@ -116,7 +116,7 @@ describe('the life of a session', () => {
     expectError(await readProfile(idle.owner.token), 'unauthenticated');
   });
 
-  it('an administrator’s lasts 12 hours from its last use', async () => {
+  it('is 12 hours from the last use for an administrator', async () => {
     const { owner } = await buildClub();
     for (let uses = 0; uses < 4; uses++) {
       clock.advance(11 * hour);
@@ -126,7 +126,7 @@ describe('the life of a session', () => {
     expectError(await readProfile(owner.token), 'unauthenticated');
   });
 
-  it('a call that a club refuses prolongs it too', async () => {
+  it('is extended by a call that a club refuses', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     clock.advance(11 * hour);
     expectError(await call('GET', `/v1/clubs/${other.id}/students`, { token: own.owner.token }), 'forbidden');
@@ -139,7 +139,7 @@ describe('DELETE /v1/auth/session', () => {
   describe('204', () => {
     const end = (token: string) => call('DELETE', '/v1/auth/session', { token });
 
-    it('ends a student’s session: the next call is 401', async () => {
+    it('ends a student’s session, so that the next call returns 401', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const answer = await end(token);
       expect(answer.status).to.equal(204);
@@ -178,26 +178,26 @@ describe('DELETE /v1/auth/session', () => {
     });
   });
 
-  it('401: a session that has ended', async () => {
+  it('returns 401 for a session that has ended', async () => {
     const { token } = await buildStudent((await buildClub()).id);
     await call('DELETE', '/v1/auth/session', { token });
     expectError(await call('DELETE', '/v1/auth/session', { token }), 'unauthenticated');
   });
 });
 
-describe('sessions at rest', () => {
-  it('no table holds the text of a token of either kind', async () => {
+describe('stored sessions', () => {
+  it('leave the text of a token of either kind in no table', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await eachCase([student.token, club.owner.token], async (token) => {
       expect(await columnsHolding(token)).to.deep.equal([]);
       expect(await columnsHolding(token.replace(/^\w+?_/, ''))).to.deep.equal([]);
     });
-    // The search itself finds what is there.
+    // Proves that the search finds an existing text.
     expect(await columnsHolding(student.email)).to.deep.equal(['students.email']);
   });
 
-  it('a token of either kind is cls_ and 32 bytes: nothing says its kind (DEC-10)', async () => {
+  it('have tokens of cls_ and 32 bytes for both kinds of account (DEC-10)', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     await eachCase([owner.token, student.token], async (token) => {
@@ -206,7 +206,7 @@ describe('sessions at rest', () => {
     });
   });
 
-  it('a token from before the neutral prefix stays good while its session stands', async () => {
+  it('stay valid with a token from before the neutral prefix', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     const source = await testDatabase();

@@ -6,7 +6,7 @@ import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { expect } from 'chai';
 
 describe('the graceful stop of the API', () => {
-  it('readiness ends first, requests in flight are answered, then the port closes', async () => {
+  it('ends readiness first, then answers the requests in flight, and then closes the port', async () => {
     const api = await startApi(await testConfig());
     const base = `http://127.0.0.1:${api.port}`;
     const club = await buildClub();
@@ -20,13 +20,13 @@ describe('the graceful stop of the API', () => {
     let inFlight: Promise<Answer> | undefined;
     let stopped: Promise<void> | undefined;
     let hasStopped = false;
-    // The registration locks the club: while another person holds it, the request is in flight.
+    // The registration locks the club. While another transaction holds the lock, the request is in flight.
     await withOpenTransaction(
       (tx) => tx.manager.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
       async () => {
         inFlight = register();
         await untilWaitingForLocks(1);
-        // The client's connection is kept alive. The process does not wait for it, nor until it is cut off after 15 s.
+        // The client's connection is kept alive. The stop neither waits for this connection nor for the limit of 15 s.
         stopped = withoutTimersOf(2_000, () => api.stop()).then(() => {
           hasStopped = true;
         });
@@ -41,13 +41,13 @@ describe('the graceful stop of the API', () => {
     await stopped;
   });
 
-  it('without requests the stop takes under 2 s', async () => {
+  it('takes less than 2 s without requests', async () => {
     const api = await startApi(await testConfig());
     await callAt(`http://127.0.0.1:${api.port}`, 'GET', '/healthz');
     await withoutTimersOf(2_000, () => api.stop());
   });
 
-  it('a start on a port in use is rejected with EADDRINUSE', async () => {
+  it('rejects a start on a port in use with EADDRINUSE', async () => {
     const api = await startApi(await testConfig());
     try {
       const config = await testConfig({ API_PORT: String(api.port) });
@@ -62,10 +62,10 @@ describe('the graceful stop of the API', () => {
   });
 });
 
-/** Resolves once the port takes no more connections. */
+/** Resolves once the port refuses connections. */
 async function refusingConnections(base: string): Promise<void> {
   for (;;) {
-    // A connection of its own: a kept one would be served still.
+    // Each fetch opens a new connection, because a kept connection would still be served.
     const refused = await fetch(`${base}/healthz`, { headers: { connection: 'close' } }).then(
       async (response) => (await response.text()) === '',
       () => true,

@@ -1,4 +1,4 @@
-/** The bound on wrong passwords of an account (LIM-26): strangers do not lock out the devices of its owner, and learn nothing. */
+/** Tests the bound on wrong passwords of an account (LIM-26). Strangers neither lock out the owner's devices nor learn anything. */
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
@@ -30,7 +30,7 @@ const kinds: Record<string, () => Promise<{ path: string; mine: Credentials }>> 
 
 describe('wrong passwords', function () {
   this.timeout(60_000);
-  /** The start of a quarter of an hour, on a day of this run's own. */
+  /** The start of a quarter of an hour, on a random day of this run. */
   const start = Date.UTC(2027, 0, 1 + randomInt(300), 12);
   let now = start;
   let api: RunningApi;
@@ -57,7 +57,7 @@ describe('wrong passwords', function () {
         return [status, body?.error?.code, headers.get('retry-after')].filter(Boolean).join(' ');
       };
       const wrong = (of: Credentials = mine): Credentials => ({ ...of, password: 'not the password' });
-      /** Tries from an address of its own each time. */
+      /** Tries wrong passwords, each from another address. */
       const attack = async (of: Credentials, times: number) => {
         const outcomes: string[] = [];
         for (let n = 0; n < times; n += 1) outcomes.push(await outcome(signIn(wrong(of))));
@@ -65,19 +65,19 @@ describe('wrong passwords', function () {
       };
       const refused = (seconds = 900) => `429 rate_limited ${seconds}`;
 
-      it('are ten in a quarter of an hour; a network that had a session goes on', async () => {
+      it('are limited to ten in a quarter of an hour, except in a network that had a session', async () => {
         const home = someAddress();
         expect((await signIn(mine, home)).status).to.equal(200);
         const outcomes = await attack(mine, 14);
         expect(outcomes.slice(0, 10)).to.deep.equal(Array<string>(10).fill('401 invalid_credentials'));
         expect(outcomes.slice(10)).to.deep.equal(Array<string>(4).fill(refused()));
         expect((await signIn(mine, home)).status).to.equal(200);
-        now += 2 * quarterMs; // it is attacked still
+        now += 2 * quarterMs; // the attack continues
         await attack(mine, 14);
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('of strangers do not keep out a device that had a session, from wherever it comes', async () => {
+      it('of strangers do not lock out a device that had a session, from any address', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -90,14 +90,14 @@ describe('wrong passwords', function () {
           .and.not.equal(token);
       });
 
-      it('say nothing of whether there is an account: an unknown address has the same bound', async () => {
+      it('do not reveal an account, because an unknown address has an equal bound', async () => {
         const unknown = { ...mine, email: `${newId()}@example.com` };
         expect(await attack(unknown, 12)).to.deep.equal(await attack(mine, 12));
         const [one, other] = [await signIn(wrong()), await signIn(wrong(unknown))];
         expect(visible(one)).to.equal(visible(other));
       });
 
-      it('are over with their quarter of an hour, whatever was refused in it', async () => {
+      it('are forgotten after their quarter of an hour, including refused tries', async () => {
         await attack(mine, 40);
         now = start + quarterMs - 1_000;
         expect(await outcome(signIn(mine))).to.equal(refused(1));
@@ -105,7 +105,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('of a known device have a bound of their own, which strangers have no part in', async () => {
+      it('of a known device have a separate bound, which strangers do not share', async () => {
         const { body } = await signIn(mine);
         const device: string = body.data.device_token;
         for (let n = 0; n < 10; n += 1)
@@ -114,13 +114,13 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('are not counted for right passwords: thirty sign-ins pass, at the same time, too', async () => {
+      it('are not counted for correct passwords: thirty sign-ins succeed, even simultaneously', async () => {
         const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(mine)));
         for (let n = 0; n < 22; n += 1) answers.push(await signIn(mine));
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('with the token of a device of another person, or one that is altered or old, count as a stranger’s', async () => {
+      it('count as a stranger’s with a foreign, altered or old device token', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

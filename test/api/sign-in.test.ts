@@ -59,7 +59,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('401', () => {
-      it('a wrong password and an unknown e-mail get the same bytes', async () => {
+      it('returns byte-equal answers for a wrong password and an unknown e-mail', async () => {
         const { email } = await kind.build();
         const wrong = await kind.signIn(email, 'not the password');
         const unknown = await kind.signIn(someone(), password);
@@ -67,20 +67,20 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expect(visible(wrong)).to.equal(visible(unknown));
       });
 
-      it('a password that differs in letter case or spaces', async () => {
+      it('refuses a password that differs in letter case or spaces', async () => {
         const { email } = await kind.build();
         await eachCase([password.toUpperCase(), `${password} `, ` ${password}`, password.slice(0, -1)], async (wrong) =>
           expectError(await kind.signIn(email, wrong), 'invalid_credentials'),
         );
       });
 
-      it('an unconfirmed e-mail with a wrong password, which is not told apart', async () => {
+      it('refuses a wrong password of an unconfirmed e-mail with an equal answer', async () => {
         const email = someone();
         await kind.signUp(email, password);
         expectError(await kind.signIn(email, 'not the password'), 'invalid_credentials');
       });
 
-      it('a password that is reset while it is compared', async () => {
+      it('refuses a password that is reset during the comparison', async () => {
         const { id, email } = await kind.build();
         let answer: Promise<Answer> | undefined;
         await withOpenTransaction(
@@ -93,7 +93,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expectError(await (answer ?? kind.signIn(email, password)), 'invalid_credentials');
       });
 
-      it('an unknown e-mail takes as long as a known one', async () => {
+      it('needs as much CPU time for an unknown e-mail as for a known e-mail', async () => {
         const { email } = await kind.build();
         const least = { known: Infinity, unknown: Infinity };
         for (let round = 0; round < 8; round++) {
@@ -101,19 +101,19 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
             ['known', email],
             ['unknown', someone()],
           ] as const) {
-            const before = process.cpuUsage(); // not the time: others on the machine do not count
+            const before = process.cpuUsage(); // CPU time, because other processes on the machine influence the elapsed time
             await kind.signIn(address, 'not the password');
             const { user, system } = process.cpuUsage(before);
             least[which] = Math.min(least[which], user + system);
           }
         }
-        // Without the superfluous comparison, the unknown address takes a tenth of the time.
+        // Without the extra comparison, an unknown address would need a tenth of the time.
         expect(least.unknown).to.be.above(least.known * 0.5);
       });
     });
 
     describe('403', () => {
-      it('email_not_verified: an unconfirmed e-mail with its password; opens no session', async () => {
+      it('returns email_not_verified for an unconfirmed e-mail with its password, and opens no session', async () => {
         const email = someone();
         await kind.signUp(email, password);
         const answer = await kind.signIn(email, password);
@@ -129,7 +129,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
   const signIn = (clubId: string, email: string) =>
     call('POST', '/v1/auth/sign-in', { body: { club_id: clubId, email, password } });
 
-  it('401: a student of another club and an unknown club, byte for byte alike', async () => {
+  it('returns byte-equal 401 answers for a student of another club and an unknown club', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     const { email } = await buildStudent(own.id);
     expect((await signIn(own.id, email)).status).to.equal(200);
@@ -139,21 +139,21 @@ describe('POST /v1/auth/sign-in: the club', () => {
     expect(new Set(answers.map(visible)).size).to.equal(1);
   });
 
-  it('401: a student without a password, created by an administrator', async () => {
+  it('returns 401 for a student without a password, whom an administrator created', async () => {
     const { id, owner } = await buildClub();
     const email = someone();
     await call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email } });
     expectError(await signIn(id, email), 'invalid_credentials');
   });
 
-  it('401: a removed student', async () => {
+  it('returns 401 for a removed student', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     await call('DELETE', `/v1/clubs/${id}/students/${student.id}`, { token: owner.token });
     expectError(await signIn(id, student.email), 'invalid_credentials');
   });
 
-  it('422: a malformed club id', async () => {
+  it('returns 422 for a malformed club id', async () => {
     expectError(await signIn('my-club', someone()), 'invalid_request');
   });
 });

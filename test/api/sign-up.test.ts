@@ -49,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await columnsHolding(await mailedToken('student_verify_email', student?.id ?? ''))).to.deep.equal([]);
     });
 
-    it('treats e-mails alike that differ in letter case', async () => {
+    it('treats e-mails that differ in letter case as equal', async () => {
       const { id: clubId } = await buildClub();
       const local = newId();
       await signUp(clubId, { name: 'Ada', email: `Ada.${local}@EXAMPLE.com`, password });
@@ -78,7 +78,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   });
 
   describe('403', () => {
-    it('a club that does not exist; writes nothing', async () => {
+    it('refuses a club that does not exist, and writes nothing', async () => {
       const before = await rowCounts();
       expectError(await signUp(newId(), { name: 'Ada', email: someone(), password }), 'forbidden');
       expect(await rowCounts()).to.deep.equal(before);
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   });
 
   describe('404', () => {
-    it('an unknown registration code; writes nothing', async () => {
+    it('refuses an unknown registration code, and writes nothing', async () => {
       const { id: clubId } = await buildClub();
       const before = await rowCounts();
       const body = { name: 'Ada', email: someone(), password, registration_code: 'NONE' };
@@ -95,7 +95,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
     });
   });
 
-  it('creates a new student for the e-mail of a removed one', async () => {
+  it('creates a new student for the e-mail of a removed student', async () => {
     const club = await buildClub();
     const { id, email } = await buildStudent(club.id);
     await call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token });
@@ -145,7 +145,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await columnsHolding(await mailedToken('administrator_verify_email', id))).to.deep.equal([]);
     });
 
-    it('gives two organizations of one name two slugs', async () => {
+    it('gives different slugs to two organizations with equal names', async () => {
       const emails = [someone(), someone()];
       const name = `Harbour ${newId()}`;
       for (const email of emails) await signUp({ name: 'Ada', email, password, organization: { name } });
@@ -186,7 +186,7 @@ for (const [title, make] of Object.entries(kinds)) {
     });
     const other = 'quite another phrase';
 
-    it('gets the same answer as the first, in every header field', async () => {
+    it('gets the answer of the first sign-up, in every header field', async () => {
       const confirmed = await kind.build();
       const unconfirmed = someone();
       const answers = [
@@ -199,23 +199,23 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(answers[0]?.body).to.deep.equal(accepted);
     });
 
-    it('of a confirmed e-mail mails its owner a notice without a token', async () => {
+    it('mails a notice without a token to the owner of a confirmed e-mail', async () => {
       const { id, email } = await kind.build();
       await kind.signUp(email, other);
       expect(await mailsTo(id)).to.deep.equal([kind.templates.alreadyRegistered]);
     });
 
-    it('of a confirmed e-mail does not change the password', async () => {
+    it('does not change the password of a confirmed e-mail', async () => {
       const { email } = await kind.build();
       await kind.signUp(email, other);
       expect((await kind.signIn(email, password)).status).to.equal(200);
       expect((await kind.signIn(email, other)).status).to.equal(403);
     });
 
-    // Which passwords were offered one after the other; then sign-in is tried with each of them and with another.
+    // Each case is a sequence of passwords in repeated sign-ups. The test then signs in with each of them and with another one.
     const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
     for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
-      it(`sign-in does not reveal a known e-mail, after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
+      it(`does not reveal a known e-mail at sign-in after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
         const known = await kind.build();
         const unknown = someone();
         for (const email of [known.email, unknown]) for (const phrase of offered) await kind.signUp(email, phrase);
@@ -252,7 +252,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('of an unconfirmed e-mail with several passwords: none counts, whichever mail is confirmed', async () => {
+    it('removes the password of an unconfirmed e-mail that got different passwords, for every mail', async () => {
       const stranger = 'the phrase of a stranger';
       await eachCase(
         [
@@ -277,7 +277,7 @@ for (const [title, make] of Object.entries(kinds)) {
             await eachCase([stranger, other], async (phrase) =>
               expectError(await kind.signIn(email, phrase), 'invalid_credentials'),
             );
-            // The other mails lead nowhere any more, so that no later click gives the account away.
+            // The other mails are invalid now, so that a later click does not open the account to a stranger.
             await eachCase(
               tokens.filter((one) => one !== token),
               async (rest) => expectError(await kind.verify(rest), 'token_gone'),
@@ -286,14 +286,14 @@ for (const [title, make] of Object.entries(kinds)) {
       );
     });
 
-    it('of an unconfirmed e-mail three times at the same time with one password: the password counts', async () => {
+    it('keeps the password of three simultaneous sign-ups of an unconfirmed e-mail with one password', async () => {
       const email = someone();
       await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
       const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));
       expect(body.data[kind.subject].has_password).to.equal(true);
     });
 
-    it('of an unconfirmed e-mail with the same password: the password counts', async () => {
+    it('keeps the password of repeated sign-ups of an unconfirmed e-mail with one password', async () => {
       const email = someone();
       await kind.signUp(email, other);
       await kind.signUp(email, other);

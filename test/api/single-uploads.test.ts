@@ -1,7 +1,7 @@
-/** Files in one request without an announced size: work that students hand in, on the file listener (MED-29). */
+/** Tests files in one request without a declared size: students' work for assignments, on the file listener (MED-29). */
 import http from 'node:http';
 import { expect } from 'chai';
-import { singleUploads } from '../../api/files/upload-places.ts';
+import { singleUploads } from '../../api/files/upload-permits.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { mediaRules } from '../../domain/media/media.policy.ts';
@@ -29,7 +29,7 @@ interface Work {
 const essay = Buffer.from('# My knots\n');
 const soon = { timeoutMs: 10_000 };
 
-describe('a file in one request whose size was not announced', function () {
+describe('a file in one request without a declared size', function () {
   this.timeout(60_000);
   let club: TestClub;
   let student: TestStudent;
@@ -53,7 +53,7 @@ describe('a file in one request whose size was not announced', function () {
     const code = text === '' ? '' : ` ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
     return `${answer.status}${code}`;
   }
-  /** Begins a file of so many bytes, and sends the first. @param headers in place of its length */
+  /** Starts a file of `length` bytes, and sends the first byte. @param headers the headers instead of its length */
   function begin(
     { url, headers }: Upload,
     length: number,
@@ -79,7 +79,7 @@ describe('a file in one request whose size was not announced', function () {
     expect(counted).to.deep.equal(there);
     return counted;
   };
-  /** Until a request has said its length, and sends. */
+  /** Waits until the announced lengths of the running requests are reserved. */
   const untilHeld = (sums: string[]) =>
     until('the hold', soon, async () => {
       const { counted } = await storageCounts(club.id);
@@ -94,7 +94,7 @@ describe('a file in one request whose size was not announced', function () {
       );
     });
 
-  it('200: is stored, and complete finds it ready; 412 file_exists for another one', async () => {
+  it('is stored and found ready, and a second file is refused with 412 file_exists', async () => {
     const { id, upload } = await reserve();
     expect(upload.method).to.equal('put');
     expect(upload.url).to.match(new RegExp(`/uploads/${id}$`));
@@ -121,7 +121,7 @@ describe('a file in one request whose size was not announced', function () {
     expect([await filesOf(club), await heldOf(), await mediaState(id)]).to.deep.equal([[], [], 'uploading key due']);
   });
 
-  it('is refused to another token, another file, and what goes another way', async () => {
+  it('is refused for a wrong token, a file of another token, and a file of another upload method', async () => {
     const [one, other] = [await reserve(), await reserve()];
     const to = ({ id }: { id: Id }) => ({ ...one.upload, url: one.upload.url.replace(one.id, id) });
     expect(await sending(one.upload, essay, { authorization: 'Bearer none' })).to.equal('401 unauthenticated');
@@ -143,7 +143,7 @@ describe('a file in one request whose size was not announced', function () {
     expect(await sending(renewed.body.upload)).to.equal('200');
   });
 
-  it('402 limit_reached: beyond the room of the storage, which it holds from its first byte on', async () => {
+  it('returns 402 limit_reached above the free storage, which it reserves from its first byte', async () => {
     await buildPlan(club.id, 'trial');
     const room = 100;
     await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - room });
@@ -159,7 +159,7 @@ describe('a file in one request whose size was not announced', function () {
     expect(await answered).to.equal('200');
   });
 
-  it('404: is cut off when its reservation is deleted meanwhile; nothing of it stays or is held', async () => {
+  it('is cut off with 404 if its reservation is deleted meanwhile, and leaves no bytes and no reservation', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, 1_000_000);
     request.write(Buffer.alloc(500_000));
@@ -172,7 +172,7 @@ describe('a file in one request whose size was not announced', function () {
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('a later request takes over from one whose line has died; another length is refused', async () => {
+  it('replaces a request whose connection is dead, and refuses another length', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -182,7 +182,7 @@ describe('a file in one request whose size was not announced', function () {
     expect((await completing({ club, student }, work.id)).body.data.status).to.equal('ready');
   });
 
-  it('leaves nothing when its sender goes, who may begin again', async () => {
+  it('leaves nothing if its sender disconnects, and can be sent again', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, essay.length);
     await untilLocked(work);
@@ -192,7 +192,7 @@ describe('a file in one request whose size was not announced', function () {
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces what a process that died has left of it, and complete does not take that for the file', async () => {
+  it('replaces the partial object of a crashed process, which complete does not accept as the file', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -207,18 +207,18 @@ describe('a file in one request whose size was not announced', function () {
     });
   });
 
-  it('503 busy: a student sends four at a time', async () => {
+  it('returns 503 busy for a student’s fifth simultaneous file', async () => {
     const four = await Promise.all(Array.from({ length: singleUploads.bounds.student }, () => reserve()));
-    const begun = four.map(({ upload }) => begin(upload, essay.length));
+    const uploads = four.map(({ upload }) => begin(upload, essay.length));
     await untilHeld([`document 0 0 ${4 * essay.length}`]);
     const fifth = await reserve();
     expect(await sending(fifth.upload)).to.equal('503 busy');
-    for (const { request } of begun) request.end(essay.subarray(1));
-    expect(await Promise.all(begun.map(({ answered }) => answered))).to.deep.equal(['200', '200', '200', '200']);
+    for (const { request } of uploads) request.end(essay.subarray(1));
+    expect(await Promise.all(uploads.map(({ answered }) => answered))).to.deep.equal(['200', '200', '200', '200']);
     expect(await sending(fifth.upload)).to.equal('200');
   });
 
-  it('gives its place among the 20 back when it is deleted, for its address ends then', async () => {
+  it('frees its slot of the 20 when it is deleted, because its address is invalid from then on', async () => {
     const { reserve: ask, drop } = handingInOf({ clubId: club.id }, student);
     const body = { file_name: 'essay.md', mime: 'text/markdown' };
     const answers = await Promise.all(Array.from({ length: mediaRules.maxUnsentFiles }, () => ask(body)));

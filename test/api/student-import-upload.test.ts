@@ -1,4 +1,4 @@
-/** Uploads that are large, break off, or are canceled on the way: the row says so, and nothing stays in the store. */
+/** Tests uploads that are large, interrupted or canceled. The row shows the outcome, and the store keeps no file. */
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ import {
   type ImportRecord,
 } from '../toolkit/drive/imports.ts';
 
-/** Rows of a kilobyte each. */
+/** Creates rows of a kilobyte each. */
 const rows = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => `u${from + at}@example.com,U ${from + at},${'x'.repeat(1_000)}\n`).join('');
 const header = 'email,name,note\n';
@@ -29,10 +29,10 @@ describe('student import upload', () => {
     club = await buildClub();
   });
 
-  /** An upload whose length is not announced, and which goes on as the test says. */
+  /** Starts a chunked upload, which the test continues. */
   async function open(
     first: string,
-  ): Promise<{ sent: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
+  ): Promise<{ chunkedRequest: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
     const { port } = await testApi();
     const headers = {
       authorization: `Bearer ${club.owner.token}`,
@@ -40,8 +40,8 @@ describe('student import upload', () => {
       'transfer-encoding': 'chunked',
       'x-forwarded-for': someAddress(),
     };
-    const sent = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
-    const answer = once(sent, 'response').then(async ([response]) => {
+    const chunkedRequest = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
+    const answer = once(chunkedRequest, 'response').then(async ([response]) => {
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk as Buffer);
       const body = JSON.parse(Buffer.concat(chunks).toString()) as {
@@ -51,9 +51,9 @@ describe('student import upload', () => {
       return { status: Number(response.statusCode), code: body.error?.code ?? body.data?.status ?? '' };
     });
     answer.catch(() => {});
-    sent.on('error', () => {});
-    sent.write(first);
-    return { sent, answer };
+    chunkedRequest.on('error', () => {});
+    chunkedRequest.write(first);
+    return { chunkedRequest, answer };
   }
 
   async function only(): Promise<ImportRecord> {
@@ -75,24 +75,24 @@ describe('student import upload', () => {
   describe('an upload of 20 MB', function () {
     this.timeout(60_000);
 
-    it('is stored whole, and worked through in pieces of 128 KB', async () => {
+    it('is stored completely, and processed in pieces of 128 KB', async () => {
       const { status, body } = await upload(club, header + rows(20_000));
       expect([status, body.data.rows_total]).to.deep.equal([202, 20_000]);
       await step(body.data.id);
       const { created, status: now } = await readImport(club, body.data.id);
-      expect([now, created]).to.deep.equal(['running', 128]); // of a kilobyte each
+      expect([now, created]).to.deep.equal(['running', 128]); // the rows have a kilobyte each
     });
   });
 
-  describe('an upload that breaks off leaves no file in the store', function () {
+  describe('an interrupted upload, which leaves no file in the store', function () {
     this.timeout(30_000);
 
-    it('because its sender goes: failed, upload_interrupted', async () => {
-      const { sent } = await open(header + rows(6_000));
+    it('fails with upload_interrupted if the sender disconnects', async () => {
+      const { chunkedRequest } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
-      sent.write(rows(6_000, 6_000));
+      chunkedRequest.write(rows(6_000, 6_000));
       await untilPartStored(club);
-      sent.destroy();
+      chunkedRequest.destroy();
       await untilImport('its end', ({ status }) => status === 'failed');
       const { id, error, rows_done: done } = await only();
       expect([error, done]).to.deep.equal(['upload_interrupted', 0]);
@@ -100,23 +100,23 @@ describe('student import upload', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('because it is longer than 32 MB: 413, failed, upload_too_large', async () => {
-      const { sent, answer } = await open(header);
+    it('fails with 413 and upload_too_large above 32 MB', async () => {
+      const { chunkedRequest, answer } = await open(header);
       const block = rows(1_000);
-      for (let blocks = 0; blocks < 33 && !sent.destroyed; blocks++) {
-        if (!sent.write(block)) await Promise.race([once(sent, 'drain'), answer]);
+      for (let blocks = 0; blocks < 33 && !chunkedRequest.destroyed; blocks++) {
+        if (!chunkedRequest.write(block)) await Promise.race([once(chunkedRequest, 'drain'), answer]);
       }
       expect(await answer).to.deep.equal({ status: 413, code: 'body_too_large' });
-      sent.destroy();
+      chunkedRequest.destroy();
       const { id, status, error } = await only();
       expect([status, error]).to.deep.equal(['failed', 'upload_too_large']);
       await runImport(id);
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('because the API dies: its workflow ends it 15 minutes later', async () => {
-      const { sent } = await open(header + rows(6_000));
-      sent.write(rows(1_000, 6_000));
+    it('fails in its workflow 15 minutes after a crash of the API', async () => {
+      const { chunkedRequest } = await open(header + rows(6_000));
+      chunkedRequest.write(rows(1_000, 6_000));
       await untilPartStored(club);
       const { id } = await only();
       expect(await step(id)).to.include({ done: false, status: 'uploading' });
@@ -124,10 +124,10 @@ describe('student import upload', () => {
       clock.advance(importRules.uploadMs + 1_000);
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'failed' });
       expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal(['upload_interrupted', []]);
-      sent.destroy();
+      chunkedRequest.destroy();
     });
 
-    it('because the store fails: 500, failed, upload_interrupted', async () => {
+    it('fails with 500 and upload_interrupted if the store fails', async () => {
       const api = await serveApp({
         deps: (usual) => ({
           ...usual,
@@ -137,7 +137,7 @@ describe('student import upload', () => {
               ...usual.deps.storage,
               put: async (...args) => {
                 await usual.deps.storage.put(...args);
-                throw new Error('The store is away');
+                throw new Error('Store is unavailable');
               },
             },
           },
@@ -154,9 +154,9 @@ describe('student import upload', () => {
     });
   });
 
-  describe('an import that is canceled while its file arrives', () => {
-    it('counts as open until its file has stopped arriving, so that an administrator cannot begin ever more', async () => {
-      const { sent, answer } = await open(header + rows(100));
+  describe('an import that is canceled during its upload', () => {
+    it('counts as open until its upload ends, so that an administrator cannot start more and more imports', async () => {
+      const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
       await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
@@ -164,19 +164,19 @@ describe('student import upload', () => {
       const one = async () => (await upload(club, header + rows(1))).status;
       for (let count = 1; count < importRules.maxOpen; count++) expect(await one()).to.equal(202);
       expect(await one()).to.equal(409);
-      sent.end();
+      chunkedRequest.end();
       expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
       expect(await one()).to.equal(202);
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
     });
 
-    it('stays canceled; the file is erased, whether it arrived before or after', async () => {
-      const { sent, answer } = await open(header + rows(100));
+    it('stays canceled, and its file is erased before or after the end of the upload', async () => {
+      const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
       await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
-      expect(await runImport(id)).to.include({ done: false, status: 'canceled' }); // it may still arrive
-      sent.end(rows(100, 100));
+      expect(await runImport(id)).to.include({ done: false, status: 'canceled' }); // the file may still arrive
+      chunkedRequest.end(rows(100, 100));
       expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
       expect(await storedOf(club)).to.have.length(1);
       await runImport(id);

@@ -61,7 +61,7 @@ describe('student imports', () => {
         expect(await storedOf(club)).to.deep.equal([`student-imports/${club.id}/${id}.csv`]);
       });
 
-      it('creates students, grants deliveries, raises each fact once, reports each row, erases the file', async () => {
+      it('creates students, grants deliveries, raises each fact once, reports each row and erases the file', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const known = await buildStudent(club.id, { email: 'known@example.com' });
         const record = await importFile(
@@ -102,7 +102,7 @@ describe('student imports', () => {
         expect(await mailsTo(ada ?? '')).to.deep.equal([]);
       });
 
-      it('with invite, mails an invitation to new students only', async () => {
+      it('mails an invitation to new students only, with invite', async () => {
         const known = await buildStudent(club.id);
         const record = await importFile(club, `${header}${known.email},X\nada@example.com,Ada\n`, 'invite=true');
         const [existing, created] = await reportOf(club, record.id);
@@ -110,7 +110,7 @@ describe('student imports', () => {
         expect(await mailsTo(existing?.student_id ?? '')).to.deep.equal([]);
       });
 
-      it('the same file again: raises no facts, gives no enrollments and sends no mails', async () => {
+      it('raises no facts, creates no enrollments and sends no mails for an equal file', async () => {
         const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)]
           .map(({ id }) => id)
           .join(',');
@@ -124,7 +124,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('fails rows beyond the plan’s allowance as limit_reached, but not known students', async () => {
+      it('fails rows of new students beyond the plan’s allowance with limit_reached', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');
@@ -140,18 +140,20 @@ describe('student imports', () => {
       });
     });
 
-    it('402: a plan without imports; writes nothing', async () => {
+    it('returns 402 for a plan without imports, and writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await upload(club, `${header}ada@example.com,Ada`), 'feature_not_in_plan');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('409 too_many_imports: beyond ten that have not ended, also at the same time; an end makes room', async () => {
+    it('returns 409 too_many_imports above ten open imports, also simultaneously, until one ends', async () => {
       const other = await buildClub();
       const one = (of = club) => upload(of, `${header}a@example.com,A`);
       const answers = await Promise.all(Array.from({ length: importRules.maxOpen + 3 }, () => one()));
-      const [taken, refused] = [202, 409].map((wanted) => answers.filter(({ status }) => status === wanted));
+      const [taken, refused] = [202, 409].map((expectedStatus) =>
+        answers.filter(({ status }) => status === expectedStatus),
+      );
       expect([taken?.length, refused?.length]).to.deep.equal([10, 3]);
       for (const answer of refused ?? []) expectError(answer, 'too_many_imports');
       const before = await rowCounts();
@@ -165,7 +167,7 @@ describe('student imports', () => {
       expectError(await one(), 'too_many_imports');
     });
 
-    it('404 and 409: an unknown, a foreign and an archived delivery; writes nothing', async () => {
+    it('returns 404 or 409 for an unknown, a foreign and an archived delivery, and writes nothing', async () => {
       const good = await buildAccessDelivery(club.id);
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const archived = await buildAccessDelivery(club.id, { archived: true });
@@ -176,7 +178,7 @@ describe('student imports', () => {
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('400, 413, 415: an empty body, one too large, another type, an unknown query; writes nothing', async () => {
+    it('returns 400, 413 or 415 for a bad body, type or query, and writes nothing', async () => {
       const before = await rowCounts();
       const file = `${header}ada@example.com,Ada`;
       const type = (value: string) => ({ headers: { 'content-type': value } });
@@ -194,7 +196,7 @@ describe('student imports', () => {
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('422: malformed, repeated or too many delivery_ids, a long file name; writes nothing', async () => {
+    it('returns 422 for malformed, repeated or too many delivery_ids and a long file name', async () => {
       const before = await rowCounts();
       const id = newId();
       const many = Array.from({ length: 51 }, () => newId()).join(',');
@@ -212,7 +214,7 @@ describe('student imports', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: a header line that cannot be used; writes nothing', async () => {
+    it('returns 422 for a bad header line, and writes nothing', async () => {
       const before = await rowCounts();
       const files: (string | Buffer)[] = [
         '\n',
@@ -234,7 +236,7 @@ describe('student imports', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/student-imports', () => {
-    it('200: lists this club’s imports newest first, by pages', async () => {
+    it('lists this club’s imports newest first, in pages', async () => {
       await upload(await buildClub(), `${header}a@example.com,A`);
       const ids = [];
       for (const name of ['one', 'two', 'three'])
@@ -245,7 +247,7 @@ describe('student imports', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/student-imports/{importId} and its rows', () => {
-    it('200: lists the rows of one outcome with their total', async () => {
+    it('lists the rows of one outcome with their total', async () => {
       const { id } = await importFile(club, `${header}a@example.com,A\nb,B\nc@example.com,C\na@example.com,A\n`);
       await eachCase(
         [
@@ -261,7 +263,7 @@ describe('student imports', () => {
       );
     });
 
-    it('404: an unknown import and one of another club', async () => {
+    it('returns 404 for an unknown import and an import of another club', async () => {
       const foreign = await upload(await buildClub(), `${header}a@example.com,A`);
       await eachCase([newId(), foreign.body.data.id], async (id) => {
         expectError(await call('GET', importsPath(club, id), { token: club.owner.token }), 'not_found');
@@ -270,7 +272,7 @@ describe('student imports', () => {
       });
     });
 
-    it('422: an unknown outcome', async () => {
+    it('returns 422 for an unknown outcome', async () => {
       const path = `${importsPath(club, newId(), 'rows')}?outcome=lost`;
       expectError(await call('GET', path, { token: club.owner.token }), 'invalid_request');
     });
@@ -280,7 +282,7 @@ describe('student imports', () => {
     const cancel = (id: string) => call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
     const people = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S ${at}\n`).join('');
 
-    it('200: keeps finished rows, skips the rest, erases the file; a repetition changes nothing', async () => {
+    it('keeps finished rows, skips the rest, erases the file, and changes nothing on a repetition', async () => {
       const { body } = await upload(club, header + people(700));
       await step(body.data.id);
       const { status, body: canceled } = await cancel(body.data.id);
@@ -291,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('200: between reading and recording a batch: none of the batch is done', async () => {
+    it('skips the whole batch if the cancelation is between its read and its record', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({
@@ -304,10 +306,10 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('200: while a batch is recorded: all of the batch is done', async () => {
+    it('finishes the whole batch if the cancelation is during its record', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
-      // The batch has looked at the import, and stands before the count of the club's students.
+      // The batch has checked the import, and waits for the count of the club's students.
       const [, canceled] = await inThisOrder(
         sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${club.id}, 0)
             ON CONFLICT (club_id) DO UPDATE SET students = counted.students`,
@@ -319,7 +321,7 @@ describe('student imports', () => {
       expect(await studentsOf(club)).to.have.length(500);
     });
 
-    it('409: an import that has ended', async () => {
+    it('returns 409 for an import that has ended', async () => {
       const { id } = await importFile(club, `${header}a@example.com,A`);
       const before = await readImport(club, id);
       expectError(await cancel(id), 'import_ended');

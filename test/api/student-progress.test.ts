@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('200: a row for each course that is open or has a completed lesson, newest course first', async () => {
+    it('lists each course that is open or has a completed lesson, newest course first', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -40,8 +40,8 @@ describe('student progress', () => {
       const { completed_at: completedAt } = (await classroom.complete(course.lessons[1]?.publicId ?? '')).body.data;
       await buildLesson(course);
       await buildLesson(course, { published: false });
-      const done = { ...row, lesson_count: 3, completed_lesson_count: 2, completed_at: completedAt };
-      expect(await progressOf(learner.id)).to.deep.equal({ data: [done], total: 1 });
+      const completedRow = { ...row, lesson_count: 3, completed_lesson_count: 2, completed_at: completedAt };
+      expect(await progressOf(learner.id)).to.deep.equal({ data: [completedRow], total: 1 });
 
       await revokeEnrollment(course, learner);
       await write('PATCH', `/courses/${course.id}`, { status: 'archived' });
@@ -51,11 +51,11 @@ describe('student progress', () => {
       const { data, total } = await progressOf(learner.id);
       expect(total).to.equal(2);
       expect(data[0]).to.include({ course_id: draft.id, course_status: 'draft', has_access: true, lesson_count: 0 });
-      expect(data[1]).to.deep.equal({ ...done, course_status: 'archived', has_access: false });
+      expect(data[1]).to.deep.equal({ ...completedRow, course_status: 'archived', has_access: false });
       expect(await progressOf(learner.id, '?page_size=1&page=2')).to.deep.equal({ data: [data[1]], total: 2 });
     });
 
-    it('200: keeps the row of a course whose only completed lesson was undone', async () => {
+    it('keeps the row of a course whose only completion was undone', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       await classroom.complete(course.lessons[0]?.publicId ?? '');
@@ -64,12 +64,12 @@ describe('student progress', () => {
       expect((await progressOf(learner.id)).data[0]).to.include({ has_access: false, completed_lesson_count: 0 });
     });
 
-    it('200: an empty list for a student without courses', async () => {
+    it('returns an empty list for a student without courses', async () => {
       const student = await buildStudent(club.id);
       expect(await progressOf(student.id)).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('404: an unknown student, one of another club, a removed one', async () => {
+    it('returns 404 for an unknown, foreign or removed student', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await write('DELETE', `/students/${removed.id}`);
@@ -80,22 +80,22 @@ describe('student progress', () => {
   });
 
   describe('the removal of a student', () => {
-    it('erases comments and progress: no table holds name, e-mail or comment', async () => {
+    it('erases comments and progress, so that no table contains name, e-mail or comment', async () => {
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `learner.${tag}@example.com` });
       const [classroom, bystander] = [
         classroomOf(course, await buildLearner(course, student)),
         classroomOf(course, await buildLearner(course)),
       ];
-      const said = `I am ${tag} of the bowline`;
+      const text = `I am ${tag} of the bowline`;
       const [first = '', second = ''] = course.lessons.map(({ publicId }) => publicId);
       for (const one of [classroom, bystander]) for (const lesson of [first, second]) await one.complete(lesson);
-      await classroom.comment(first, said);
+      await classroom.comment(first, text);
       await bystander.comment(first, 'It holds.');
-      expect(await columnsHolding(said)).to.deep.equal(['lesson_comments.body']);
+      expect(await columnsHolding(text)).to.deep.equal(['lesson_comments.body']);
 
       expect((await write('DELETE', `/students/${student.id}`)).status).to.equal(204);
-      for (const trace of [tag, said, student.email]) expect(await columnsHolding(trace), trace).to.deep.equal([]);
+      for (const trace of [tag, text, student.email]) expect(await columnsHolding(trace), trace).to.deep.equal([]);
       const source = await testDatabase();
       const rows = (table: string) =>
         source.query<unknown[]>(`SELECT 1 FROM ${table} WHERE student_id = $1`, [student.id]);

@@ -20,7 +20,7 @@ import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testDeps } f
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
 
-/** A student about whom much is known: sessions, mails, messages sent, failed and on their way. */
+/** Creates a student with sessions, mails, and webhook deliveries that are sent, failed and pending. */
 async function buildHistory() {
   const { db } = await testDeps();
   const source = await testDatabase();
@@ -33,15 +33,15 @@ async function buildHistory() {
   const students = studentAccounts(club.id);
   await students.requestReset(student.email);
   await students.signUp(student.email, 'offered by a stranger');
-  const { body: asked } = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
-  const codeId: Id = asked.data.code_id;
+  const { body: answer } = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
+  const codeId: Id = answer.data.code_id;
   const wrong = { club_id: club.id, email: student.email, code_id: codeId, code: '000000' };
   await call('POST', '/v1/auth/code/exchange', { body: wrong });
 
   const deliveryOf = async (studentId: Id) => {
-    const [made] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
-    if (!made) throw new Error('The endpoint asked for it.');
-    return made.id;
+    const [delivery] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
+    if (!delivery) throw new Error('Fan-out created no delivery');
+    return delivery.id;
   };
   const deliveries = {
     pending: await deliveryOf(student.id),
@@ -66,7 +66,7 @@ async function buildHistory() {
   return { club, endpoint, student, bystander, name, codeId, deliveries, conversation };
 }
 
-/** A conversation with an agent whose words all hold this text: an answer that has ended, and one under way. */
+/** Creates a conversation whose texts all contain the given text: a finished answer and an answer in generation. */
 async function converse(clubId: Id, student: TestStudent, text: string) {
   const agent = await buildOpenAgent(clubId);
   await buildEnrollment(clubId, { studentId: student.id, deliveryId: agent.deliveryId, startsAt: new Date(0) });
@@ -145,8 +145,10 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
         expectError(await students.signIn(student.email, phrase), 'invalid_credentials'),
       );
       const source = await testDatabase();
-      const left = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [student.id]);
-      expect(left).to.deep.equal([]);
+      const tokenRows = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [
+        student.id,
+      ]);
+      expect(tokenRows).to.deep.equal([]);
     });
 
     it('raises one student.removed and no other fact', async () => {
@@ -179,7 +181,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       });
     });
 
-    it('keeps messages about other students', async () => {
+    it('keeps webhook messages about other students', async () => {
       const delivery = await readDelivery(history, history.deliveries.bystanders);
       expect(delivery).to.include({ status: 'pending', payload_purged: false });
       expect(delivery.body.data.student.id).to.equal(history.bystander.id);
@@ -187,7 +189,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('leaves the name and the e-mail in no column of any table', async () => {
-      // The one excerpt of a bystander's message stands for a receiver that confuses people; the service cannot know of it.
+      // One response excerpt of another student's message contains the name. The service cannot find it, so it remains.
       const source = await testDatabase();
       await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
         history.deliveries.bystanders,
@@ -197,7 +199,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
-    it('fails an answer under way as student_removed, tells its stream and wakes its run', async () => {
+    it('fails an answer in generation with student_removed, notifies its stream and wakes its run', async () => {
       const { stream, data } = history.conversation.underWay;
       const failed = (await stream.event('error')).data;
       expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
@@ -216,7 +218,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('204: before the removal the search of the tables finds the traces', async () => {
+  it('has traces in the tables before the removal, which the search finds', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,
@@ -232,7 +234,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     ]);
   });
 
-  it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
+  it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
     const club = await buildClub();
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
@@ -242,7 +244,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('three at the same time: one removal, one student.removed', async () => {
+  it('removes once and raises one student.removed for three simultaneous requests', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));
@@ -250,7 +252,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
   });
 
-  it('a reset that is requested afterwards sends no mail', async () => {
+  it('sends no mail for a reset that is requested afterwards', async () => {
     const club = await buildClub();
     const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);

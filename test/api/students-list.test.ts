@@ -21,7 +21,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
   };
 
   describe('200', () => {
-    it('an empty club: no data, total 0', async () => {
+    it('returns no data and total 0 for an empty club', async () => {
       const answer = await list(await buildClub());
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
@@ -87,10 +87,10 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: 'JOSÉ' })).to.deep.equal(['José']);
       expect(await names(club, { q: 'Jose\u0301' })).to.deep.equal(['José']);
       expect(await names(club, { q: ' ada   lovelace ' })).to.deep.equal(['Ada Lovelace']);
-      expect(await names(club, { q: 'nobody at all' })).to.deep.equal([]);
+      expect(await names(club, { q: 'no such student' })).to.deep.equal([]);
     });
 
-    it('takes %, _ and \\ literally', async () => {
+    it('reads %, _ and \\ literally', async () => {
       expect(await names(club, { q: '%' })).to.deep.equal(['Bob 100% Sure']);
       expect(await names(club, { q: '0% s' })).to.deep.equal(['Bob 100% Sure']);
       expect(await names(club, { q: 'l_g' })).to.deep.equal(['Carl_Gustav']);
@@ -99,13 +99,13 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: '\\%' })).to.deep.equal([]);
     });
 
-    it('takes quotes and SQL literally', async () => {
+    it('reads quotes and SQL literally', async () => {
       expect(await names(club, { q: "O'Neil" })).to.deep.equal(["Eve O'Neil"]);
       expect(await names(club, { q: "' OR '1'='1" })).to.deep.equal([]);
       expect(await names(club, { q: '$1' })).to.deep.equal([]);
     });
 
-    it('finds all when it is empty; together with verified it finds fewer', async () => {
+    it('finds all students if it is empty, and fewer together with verified', async () => {
       expect(await names(club, { q: '' })).to.have.length(7);
       expect(await names(club, { q: 'Ada', verified: 'false' })).to.deep.equal([]);
     });
@@ -121,7 +121,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
     before(async () => {
       club = await buildClub();
       const createdAt = new Date('2026-01-01T00:00:00Z');
-      // All of one instant: the order must hold by more than the time.
+      // All students have an equal time, so the order needs a second key.
       await Promise.all(
         Array.from({ length: 25 }, (_, index) => buildStudent(club.id, { name: `${index}`, createdAt })),
       );
@@ -134,7 +134,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(defaults.body.total).to.equal(25);
     });
 
-    it('pages hold each record once, in one order, with the same total', async () => {
+    it('return each record once over all pages, in one order, with an equal total', async () => {
       const pages = [];
       for (const page of ['1', '2', '3', '4']) pages.push(await list(club, { page, page_size: '10' }));
       expect(pages.map(({ body }) => body.data.length)).to.deep.equal([10, 10, 5, 0]);
@@ -154,7 +154,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       );
     });
 
-    it('answer a huge page with 422 or an empty page', async () => {
+    it('return 422 or an empty page for a huge page number', async () => {
       await eachCase(['9007199254740993', '9'.repeat(30), '9'.repeat(400)], async (page) =>
         expectError(await list(club, { page }), 'invalid_request'),
       );

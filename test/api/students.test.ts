@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
   });
 
   describe('201', () => {
-    it('creates an unconfirmed student without a password: the whole record', async () => {
+    it('creates an unconfirmed student without a password, and returns the whole record', async () => {
       const email = someone();
       const { status, body } = await create(club, { name: '  Ada   Example ', email: email.toUpperCase() });
       expect(status).to.equal(201);
@@ -48,7 +48,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
       expect(await mailsTo(body.data.id)).to.deep.equal(['student_invitation']);
     });
 
-    it('accepts a name of 1 to 120 characters, and no blank one', async () => {
+    it('accepts a name of 1 to 120 characters, and refuses a blank name', async () => {
       await eachCase(['A', 'a'.repeat(120), '🎓'.repeat(120)], async (name) => {
         const { status, body } = await create(club, { name, email: someone() });
         expect([status, body.data?.name]).to.deep.equal([201, name]);
@@ -60,16 +60,16 @@ describe('POST /v1/clubs/{clubId}/students', () => {
   });
 
   describe('409', () => {
-    it('email_taken: in any letter case; writes nothing', async () => {
+    it('returns email_taken for an e-mail in any letter case, and writes nothing', async () => {
       const { email } = await buildStudent(club.id);
       const before = await rowCounts();
-      await eachCase([email, email.toUpperCase()], async (taken) =>
-        expectError(await create(club, { name: 'Ada', email: taken }), 'email_taken'),
+      await eachCase([email, email.toUpperCase()], async (spelling) =>
+        expectError(await create(club, { name: 'Ada', email: spelling }), 'email_taken'),
       );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('email_taken: one of four simultaneous requests with one e-mail succeeds, with one fact', async () => {
+    it('creates one student for four simultaneous requests, and answers the others with email_taken', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(club, { name: 'Ada', email })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -83,7 +83,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     club = await buildClub();
   });
 
-  it('200: reads a student of the club, by an id in either letter case', async () => {
+  it('reads a student of the club, by an id in either letter case', async () => {
     const student = await buildStudent(club.id);
     await eachCase([student.id, student.id.toUpperCase()], async (id) => {
       const { status, body } = await read(club, id);
@@ -92,7 +92,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('404: an unknown, a foreign and a removed student get the same text', async () => {
+  it('returns equal 404 texts for an unknown, a foreign and a removed student', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
@@ -101,7 +101,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
   });
 
-  it('422: a malformed id', async () => {
+  it('returns 422 for a malformed id', async () => {
     await eachCase(['1', 'null', `${newId()}0`, "'--", '%00', '%F0%9F%8E%93'], async (id) =>
       expectError(await read(club, id), 'invalid_request'),
     );
@@ -131,7 +131,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.updated']);
     });
 
-    it('raises no fact and ends no session when nothing changes', async () => {
+    it('raises no fact and ends no session if nothing changes', async () => {
       const student = await buildStudent(club.id);
       const before = await rowCounts();
       const bodies = [
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('a new e-mail is unconfirmed: ends password, sessions and tokens, and mails a confirmation', async () => {
+    it('unconfirms a new e-mail: ends password, sessions and tokens, and mails a confirmation', async () => {
       const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -160,7 +160,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(body.data).to.include({ email, verified: false, has_password: false });
       await eachCase([student.token, elsewhere], async (token) => expectError(await whoAmI(token), 'unauthenticated'));
       expectError(await students.confirmReset(reset, 'a newly chosen phrase'), 'token_gone');
-      // The password may be a stranger's, who had the address by mistake: it opens nothing at the new one.
+      // The password may belong to a stranger who received the address by mistake, so it must not work for the new address.
       await eachCase([email, student.email], async (one) =>
         expectError(await students.signIn(one, password), 'invalid_credentials'),
       );
@@ -175,14 +175,14 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('accepts the e-mail of a removed student', async () => {
-      const [gone, student] = [await buildStudent(club.id), await buildStudent(club.id)];
-      await call('DELETE', studentPath(club, gone.id), { token: club.owner.token });
-      expect((await correct(club, student.id, { email: gone.email })).status).to.equal(200);
+      const [removed, student] = [await buildStudent(club.id), await buildStudent(club.id)];
+      await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
+      expect((await correct(club, student.id, { email: removed.email })).status).to.equal(200);
     });
   });
 
   describe('403 role_not_permitted', () => {
-    it('an editor who changes the address: nothing changes; the name and the address as it is pass (DEC-60)', async () => {
+    it('refuses an editor’s change of the address, but not of the name or to the current address (DEC-60)', async () => {
       const student = await buildStudent(club.id);
       const { token } = await buildMember(club.id, 'editor');
       const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });
@@ -201,7 +201,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('404', () => {
-    it('an unknown student, one of another club, a removed one', async () => {
+    it('refuses an unknown, foreign or removed student', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
@@ -212,7 +212,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('409', () => {
-    it('email_taken: changes nothing, not even the name', async () => {
+    it('returns email_taken and changes nothing, not even the name', async () => {
       const [student, other] = [await buildStudent(club.id), await buildStudent(club.id)];
       const before = [await rowCounts(), (await read(club, student.id)).body];
       expectError(await correct(club, student.id, { name: 'New', email: other.email.toUpperCase() }), 'email_taken');
@@ -220,7 +220,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('email_taken: one of two students who change to one e-mail at the same time', async () => {
+    it('returns email_taken to one of two students who change to one e-mail simultaneously', async () => {
       const [one, two] = [await buildStudent(club.id), await buildStudent(club.id)];
       const email = someone();
       const answers = await Promise.all([correct(club, one.id, { email }), correct(club, two.id, { email })]);
@@ -228,14 +228,14 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('accepts an e-mail that is taken in another club', async () => {
+    it('accepts an e-mail of a student in another club', async () => {
       const student = await buildStudent(club.id);
       const { email } = await buildStudent((await buildClub()).id);
       expect((await correct(club, student.id, { email })).status).to.equal(200);
     });
   });
 
-  it('422: no field to change', async () => {
+  it('returns 422 for an empty change', async () => {
     const student = await buildStudent(club.id);
     expectError(await correct(club, student.id, {}), 'invalid_request');
   });

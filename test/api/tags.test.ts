@@ -25,7 +25,7 @@ describe('tags', () => {
   });
 
   describe('/v1/clubs/{clubId}/tags', () => {
-    it('201 and 200: creates and renames a tag, and lists tags by name, by pages', async () => {
+    it('creates and renames a tag, and lists tags by name, in pages', async () => {
       const { status, body } = await calls.createTag('  Very   important ');
       expect([status, body.data.name]).to.deep.equal([201, 'Very important']);
       expect(Object.keys(body.data)).to.deep.equal(['id', 'name', 'created_at']);
@@ -44,7 +44,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('409 name_taken: in any letter case and spacing, within the club, until it is deleted', async () => {
+    it('returns 409 name_taken within the club in any letter case and spacing, until the tag is deleted', async () => {
       const id = await calls.buildTag('Straße Öl');
       const other = await calls.buildTag('other');
       const before = await rowCounts();
@@ -57,13 +57,13 @@ describe('tags', () => {
       expect((await calls.createTag('Straße Öl')).status).to.equal(201);
     });
 
-    it('409 name_taken: one of four simultaneous requests with one name succeeds', async () => {
+    it('returns 409 name_taken to three of four simultaneous requests with one name', async () => {
       const create = () => calls.createTag('vip');
       const answers = await inThisOrder(sql`LOCK TABLE tags IN SHARE MODE`, create, create, create, create);
       expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);
     });
 
-    it('409 in_use: a tag that a student has', async () => {
+    it('returns 409 in_use for a tag that a student has', async () => {
       const id = await calls.buildTag('vip');
       await calls.tag(student.id, id);
       expectError(await calls.deleteTag(id), 'in_use');
@@ -71,7 +71,7 @@ describe('tags', () => {
       expect((await calls.deleteTag(id)).status).to.equal(204);
     });
 
-    it('404: an unknown tag, one of another club, a deleted one; writes nothing', async () => {
+    it('returns 404 for an unknown, foreign or deleted tag, and writes nothing', async () => {
       const foreign = await standingCalls(await buildClub()).buildTag('foreign');
       const deleted = await calls.buildTag('deleted');
       await calls.deleteTag(deleted);
@@ -90,7 +90,7 @@ describe('tags', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: an empty name, a blank one and one of 81 characters', async () => {
+    it('returns 422 for an empty name, a blank name and a name of 81 characters', async () => {
       await eachCase(['a', 'a'.repeat(80)], async (name) => expect((await calls.createTag(name)).status).to.equal(201));
       await eachCase(['', ' ', 'a'.repeat(81)], async (name) =>
         expectError(await calls.createTag(name), 'invalid_request'),
@@ -99,14 +99,14 @@ describe('tags', () => {
   });
 
   describe('/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}', () => {
-    it('204: adds and removes the tag, with one fact for each change', async () => {
+    it('adds and removes the tag, with one fact for each change', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
       await eachCase(steps, async (step) => expect((await step(student.id, id)).status).to.equal(204));
       expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
     });
 
-    it('204: additions and removals that wait for each other leave one fact for each change', async () => {
+    it('raises one fact for each change if additions and removals wait for each other', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
       const answers = await inThisOrder(
@@ -118,7 +118,7 @@ describe('tags', () => {
       expect((await calls.standing(student.id)).tags).to.have.length(1);
     });
 
-    describe('while the tag is deleted', () => {
+    describe('while the tag is being deleted', () => {
       let id: Id;
       beforeEach(async () => {
         id = await calls.buildTag('vip');
@@ -127,20 +127,20 @@ describe('tags', () => {
       const deletion = () => calls.deleteTag(id);
       const addition = () => calls.tag(student.id, id);
 
-      it('404: an addition after the deletion', async () => {
+      it('returns 404 for an addition after the deletion', async () => {
         const [deleted, added] = await inThisOrder(tagLock(), deletion, addition);
         expect(deleted.status).to.equal(204);
         expectError(added, 'not_found');
       });
 
-      it('204: an addition before the deletion, which is refused with 409', async () => {
+      it('accepts an addition before the deletion, which is then refused with 409', async () => {
         const [added, deleted] = await inThisOrder(tagLock(), addition, deletion);
         expect(added.status).to.equal(204);
         expectError(deleted, 'in_use');
       });
     });
 
-    it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
+    it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
       const id = await calls.buildTag('vip');
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
@@ -155,7 +155,7 @@ describe('tags', () => {
   });
 
   describe('/v1/clubs/{clubId}/levels', () => {
-    it('201 and 200: creates and changes a level, and lists levels from the lowest, by pages', async () => {
+    it('creates and changes a level, and lists levels from the lowest, in pages', async () => {
       const { status, body } = await calls.createLevel(' Bosun ', 500);
       expect([status, body.data]).to.deep.equal([
         201,
@@ -172,7 +172,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('409 points_taken: another level of the club begins at the same points', async () => {
+    it('returns 409 points_taken if another level of the club has equal points', async () => {
       await calls.createLevel('Bosun', 500);
       const other = await calls.buildLevel('Captain', 900);
       expectError(await calls.createLevel('Mate', 500), 'points_taken');
@@ -181,13 +181,13 @@ describe('tags', () => {
       expect((await standingCalls(await buildClub()).createLevel('Bosun', 500)).status).to.equal(201);
     });
 
-    it('409 in_use: a level that a student has reached, also when the points have fallen', async () => {
+    it('returns 409 in_use for a level that a student has reached, even if the points have fallen', async () => {
       const id = await calls.buildLevel('Bosun', 500);
       for (const points of [500, -400]) await calls.award(student.id, { id: newId(), points });
       expectError(await calls.deleteLevel(id), 'in_use');
     });
 
-    describe('while points are awarded that reach the level', () => {
+    describe('while points that reach the level are awarded', () => {
       let id: Id;
       beforeEach(async () => {
         id = await calls.buildLevel('Bosun', 500);
@@ -198,19 +198,19 @@ describe('tags', () => {
       const timesReached = async () =>
         (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
 
-      it('204: deletes the level before the award, which reaches nothing', async () => {
+      it('deletes the level before the award, which reaches no level', async () => {
         const [deleted] = await inThisOrder(levelLock(), deletion, award);
         expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
       });
 
-      it('409 in_use: keeps the level after the award', async () => {
+      it('returns 409 in_use after the award, and keeps the level', async () => {
         const [, deleted] = await inThisOrder(levelLock(), award, deletion);
         expectError(deleted, 'in_use');
         expect(await timesReached()).to.equal(1);
       });
     });
 
-    it('404: an unknown level, one of another club, a deleted one, whose points are free again', async () => {
+    it('returns 404 for an unknown, foreign or deleted level, whose points are available again', async () => {
       const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
       const deleted = await calls.buildLevel('Deleted', 5);
       expect((await calls.deleteLevel(deleted)).status).to.equal(204);
@@ -221,7 +221,7 @@ describe('tags', () => {
       expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
     });
 
-    it('422: points beyond their bounds, no field to change', async () => {
+    it('returns 422 for points beyond their bounds and an empty change', async () => {
       await eachCase([-1, 1_000_000_001], async (points) =>
         expectError(await calls.createLevel('Off', points), 'invalid_request'),
       );

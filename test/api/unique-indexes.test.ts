@@ -1,6 +1,6 @@
 /**
- * No unique key of the database makes an operation answer 5xx. Each key of the catalogue has an entry here: the operations that
- * can meet it, or why no request can. A new unique index without an entry fails.
+ * Tests that no unique key of the database makes an operation return 5xx. Each key has an entry here: the operations that can violate it,
+ * or the reason why no request can. A new unique index without an entry fails.
  */
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
@@ -13,7 +13,7 @@ import { everyOperation, nameOf, operationOf, pathOf, sentTo } from '../toolkit/
 import { bodyAbout, namedInPath } from '../toolkit/drive/named-records.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** Keys that a request can meet, and the operations that write them. */
+/** Keys that a request can violate, and the operations that write them. */
 const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'administrators(email)': ['signUpAdministrator'],
   'agent_answers(conversation_id)': ['askAgent'],
@@ -84,7 +84,7 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'tags(club_id,folded_name)': ['createTag', 'updateTag'],
 };
 
-/** Keys that no request chooses. Workers and statements with ON CONFLICT write them. */
+/** Keys whose values no request chooses. Workers and statements with ON CONFLICT write them. */
 const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   'drawn at random': [
     'administrator_sessions(token_hash)',
@@ -93,7 +93,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'sales_connections(token_hash)',
     'student_sessions(token_hash)',
   ],
-  'of a sequence, or of an object that the service names': [
+  'from a sequence, or from an object that the service names': [
     'agent_words(seq)',
     'automation_step_changes(version_id,seq)',
     'certificate_files(object_key)',
@@ -104,7 +104,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'list_tally_changes(club_id,list,seq)',
     'webhook_tally_changes(endpoint_id,seq)',
   ],
-  'a counter or a mark, raised by an upsert': [
+  'a counter or a marker that an upsert writes': [
     'agent_months(agent_id,month)',
     'automation_course_looks(course_id)',
     'automation_course_watches(course_id,run_id)',
@@ -154,11 +154,11 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'webhook_attempts(delivery_id,fence,started_at)',
     'webhook_bodies(event_id,created_at)',
   ],
-  'of the processor, whose events are recorded once (test/api/billing-notices.test.ts)': [
+  'from the payment processor, whose events are recorded once (test/api/billing-notices.test.ts)': [
     'billing_events(id)',
     'club_plans(customer_id)',
   ],
-  'of the installation': [
+  'of the installation, not of a club': [
     'migrations(id)',
     'releases(build_id)',
     'releases(is_current)',
@@ -168,7 +168,10 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Of whole tables and partitioned ones; `table(columns)`. Ids of one column that the service creates are not keys of callers. */
+/**
+ * Returns the unique keys of all tables as `table(columns)`, without partitions. Single-column ids that the service creates are not
+ * included.
+ */
 async function keysOfCatalogue(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ key: string }[]>(`
@@ -187,7 +190,7 @@ const writing = everyOperation.filter(({ method, fileBody }) => method !== 'get'
 
 const callerOf = ({ auth }: ContractOperation): CallerKind | undefined => (auth.includes('admin') ? 'admin' : auth[0]);
 
-/** The good request about the club's records; the same each time that it is sent. */
+/** Returns a function that sends a valid request about the club's records. Each call sends an equal request. */
 function requestOf(operation: ContractOperation, club: FurnishedClub): () => Promise<number> {
   const caller = callerOf(operation);
   const isOfClub = operation.pathParameters.includes('clubId');
@@ -218,14 +221,14 @@ function requestOf(operation: ContractOperation, club: FurnishedClub): () => Pro
 }
 
 describe('unique keys', () => {
-  it('each have an entry here: the operations that meet it, or why no request can', async () => {
+  it('have an entry in this file each: the operations that can violate it, or the reason why none can', async () => {
     const listed = [...Object.keys(metBy), ...Object.values(chosenByNoRequest).flat()];
     expect((await keysOfCatalogue()).toSorted()).to.deep.equal(listed.toSorted());
     expect(new Set(listed)).to.have.property('size', listed.length);
     for (const operationId of Object.values(metBy).flat()) operationOf(operationId);
   });
 
-  it('of public ids stand under the name that their refusal looks for', async () => {
+  it('of public ids have the index name that the error mapping expects', async () => {
     const source = await testDatabase();
     await eachCase(Object.values(publicIdIndexes), async (name) => {
       const rows = await source.query<unknown[]>(
@@ -237,24 +240,24 @@ describe('unique keys', () => {
   });
 });
 
-describe('a request, three times in parallel and once more, gets no 5xx', () => {
+describe('three parallel requests and a repetition, without a 5xx answer', () => {
   let club: FurnishedClub | undefined;
   let calls = 0;
-  const declared = [501]; // what this environment does not have, such as a payment processor
+  const declared = [501]; // missing services of this environment, such as a payment processor
 
   for (const operation of writing)
-    it(nameOf(operation), async () => {
+    it(`returns no 5xx: ${nameOf(operation)}`, async () => {
       if (club === undefined || calls >= 40) [club, calls] = [await buildFurnishedClub(), 0];
       calls += 4;
       const send = requestOf(operation, club);
       const statuses = await Promise.all([send(), send(), send()]);
       statuses.push(await send());
       expect(statuses.filter((status) => status >= 500 && !declared.includes(status))).to.deep.equal([]);
-      if (operation.method === 'delete') club = undefined; // others need what is gone now
+      if (operation.method === 'delete') club = undefined; // other operations need the deleted record
     });
 });
 
-describe('a key that another record has', () => {
+describe('a key that another record already has', () => {
   let club: FurnishedClub;
   beforeEach(async () => {
     club = await buildFurnishedClub();
@@ -263,24 +266,25 @@ describe('a key that another record has', () => {
     call(method, `/v1/clubs/${club.id}${path}`, { token: club.owner.token, body });
 
   interface Rivalry {
-    /** Makes the record that has the key. */
+    /** Creates the record that has the key. */
     path: string;
     body: Record<string, unknown>;
-    /** The values of the second record's change. */
+    /** The fields of the second record's change. */
     key: readonly string[];
     other?: (club: FurnishedClub) => string;
     code: ErrorCode;
   }
   const rivalries: Readonly<Record<string, (of: FurnishedClub['records']) => Rivalry>> = {
-    course: () => taken('/courses', { title: 'Knots' }, ({ records }) => `/courses/${records.course}`),
+    course: () => publicIdRivalry('/courses', { title: 'Knots' }, ({ records }) => `/courses/${records.course}`),
     lesson: ({ module }) =>
-      taken(`/modules/${module}/lessons`, { title: 'Knots' }, ({ records }) => `/lessons/${records.lesson}`),
-    agent: () => taken('/agents', { name: 'Knots' }, ({ records }) => `/agents/${records.agent}`),
+      publicIdRivalry(`/modules/${module}/lessons`, { title: 'Knots' }, ({ records }) => `/lessons/${records.lesson}`),
+    agent: () => publicIdRivalry('/agents', { name: 'Knots' }, ({ records }) => `/agents/${records.agent}`),
     repository: () =>
-      taken('/repositories', { title: 'Knots' }, ({ records }) => `/repositories/${records.repository}`),
-    space: () => taken('/community/spaces', { name: 'Knots' }, ({ records }) => `/community/spaces/${records.space}`),
+      publicIdRivalry('/repositories', { title: 'Knots' }, ({ records }) => `/repositories/${records.repository}`),
+    space: () =>
+      publicIdRivalry('/community/spaces', { name: 'Knots' }, ({ records }) => `/community/spaces/${records.space}`),
     mentorship: ({ mentor }) =>
-      taken(
+      publicIdRivalry(
         '/mentorships',
         { ...bodyAbout(operationOf('createMentorship'), club.records), mentor_id: mentor },
         ({ records }) => `/mentorships/${records.mentorship}`,
@@ -327,11 +331,15 @@ describe('a key that another record has', () => {
         code: 'TAKEN-CODE-1',
         delivery_ids: [delivery],
       },
-      key: [], // a link keeps its code
+      key: [], // the code of a link cannot change
       code: 'code_taken',
     }),
   };
-  const taken = (path: string, body: Record<string, unknown>, other: (club: FurnishedClub) => string): Rivalry => ({
+  const publicIdRivalry = (
+    path: string,
+    body: Record<string, unknown>,
+    other: (club: FurnishedClub) => string,
+  ): Rivalry => ({
     path,
     body: { ...body, public_id: 'taken' },
     key: ['public_id'],
@@ -340,7 +348,7 @@ describe('a key that another record has', () => {
   });
 
   for (const [kind, rivalryOf] of Object.entries(rivalries))
-    it(`of a ${kind}: 409 when it is created and when it is changed`, async () => {
+    it(`returns 409 for a creation and for a change: ${kind}`, async () => {
       const { path, body, key, other, code } = rivalryOf(club.records);
       expect((await ask('POST', path, body)).status).to.equal(201);
       expectError(await ask('POST', path, body), code);

@@ -3,7 +3,7 @@ import { answerUnmatched } from '../../api/middleware/unmatched.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-describe('the answer to a method that a path lacks', () => {
+describe('the answer to a method that a path does not support', () => {
   /** @returns the header `Allow` */
   const allowed = async (operations: ReturnType<typeof contractOperations>, path: string) => {
     let allow = '';
@@ -15,7 +15,7 @@ describe('the answer to a method that a path lacks', () => {
     return allow;
   };
 
-  it('names the methods of the path with the later parameter, in whatever order the contract lists them', async () => {
+  it('names the methods of the path with the later parameter, for any order of the contract', async () => {
     const [paths, operations] = [['/v1/clubs/by-slug/students', '/v1/clubs/a/media/storage'], contractOperations()];
     await eachCase(paths, async (path) =>
       eachCase([operations, operations.toReversed()], async (listed) =>

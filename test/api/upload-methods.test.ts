@@ -1,4 +1,4 @@
-/** Resumable uploads of clients that can only POST, and what is refused of headers: always in the envelope (MED-32). */
+/** Tests resumable uploads of clients that can only POST, and refused headers. Every answer is in the envelope (MED-32). */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { expect } from 'chai';
@@ -44,20 +44,20 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
   }
 
   describe('POST with X-HTTP-Method-Override', () => {
-    it('sends pieces, asks where the upload stands, and gives it up, in any case of letters', async () => {
+    it('sends pieces, reads the offset and aborts the upload, in any letter case', async () => {
       const first = await asking('POST', 'PATCH', piece(0), file.bytes.subarray(0, 400));
       expect([first.status, first.headers.get('upload-offset')]).to.deep.equal([204, '400']);
-      const asked = await asking('POST', 'head');
-      expect(asked.status).to.equal(200);
-      expect(asked.headers.get('upload-offset')).to.equal('400');
-      expect(await asked.text()).to.equal('');
+      const head = await asking('POST', 'head');
+      expect(head.status).to.equal(200);
+      expect(head.headers.get('upload-offset')).to.equal('400');
+      expect(await head.text()).to.equal('');
       expect((await asking('POST', 'Patch', piece(400), file.bytes.subarray(400, 500))).status).to.equal(204);
       expect((await asking('POST', 'delete')).status).to.equal(204);
       expect(await keysOf(club)).to.deep.equal([]);
       expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
     });
 
-    it('is what tus-js-client sends with overridePatchMethod', async () => {
+    it('works with tus-js-client and overridePatchMethod', async () => {
       const large = await reserve({ club }, file);
       const methods: string[] = [];
       await new Promise<void>((resolve, reject) =>
@@ -77,7 +77,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(stored?.equals(file.bytes)).to.equal(true);
     });
 
-    it('is refused if it names an unsupported method, and if no POST carries it; nothing changes', async () => {
+    it('is refused for an unsupported method, and in requests that are no POST, without a change', async () => {
       await eachCase(
         [
           ['POST', 'GET'],
@@ -99,7 +99,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('changes nothing but requests of resumable uploads', async () => {
+    it('affects only requests of resumable uploads', async () => {
       const headers = { 'x-http-method-override': 'DELETE', authorization: `Bearer ${club.owner.token}` };
       const path = libraryPath(club, reserved.media.id);
       const answer = await call('POST', path, { headers });
@@ -113,26 +113,32 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       }
     });
 
-    it('a refused HEAD has its status and no body, and the connection serves on', async () => {
+    it('returns the status of a refused HEAD without a body, and keeps the connection usable', async () => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
       const head = (id: string, others: Record<string, string> = {}) =>
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
           const url = location.replace(reserved.media.id, id);
           const headers = { ...reserved.upload.headers, 'tus-resumable': '1.0.0', 'x-http-method-override': 'HEAD' };
-          const sent = http.request(url, { method: 'POST', agent, headers: { ...headers, ...others } }, (response) => {
-            let body = '';
-            response.setEncoding('utf8').on('data', (text: string) => (body += text));
-            response.on('end', () => resolve({ status: response.statusCode, body }));
-          });
-          sent.on('error', reject).setTimeout(3_000, () => sent.destroy(new Error(`It waits for a body: ${id}`)));
-          sent.end();
+          const request = http.request(
+            url,
+            { method: 'POST', agent, headers: { ...headers, ...others } },
+            (response) => {
+              let body = '';
+              response.setEncoding('utf8').on('data', (text: string) => (body += text));
+              response.on('end', () => resolve({ status: response.statusCode, body }));
+            },
+          );
+          request
+            .on('error', reject)
+            .setTimeout(3_000, () => request.destroy(new Error(`Response body is incomplete: ${id}`)));
+          request.end();
         });
       try {
         expect(await head(newId()), 'unknown').to.deep.equal({ status: 404, body: '' });
         expect(await head(reserved.media.id, { 'tus-resumable': '0.2' })).to.deep.equal({ status: 412, body: '' });
         expect(await head(reserved.media.id, { authorization: 'Bearer x' })).to.deep.equal({ status: 401, body: '' });
         await asking('DELETE', '');
-        expect(await head(reserved.media.id), 'in the words of tus').to.deep.equal({ status: 404, body: '' });
+        expect(await head(reserved.media.id), 'refused by the tus server').to.deep.equal({ status: 404, body: '' });
       } finally {
         agent.destroy();
       }
@@ -140,7 +146,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
   });
 
   describe('headers', () => {
-    it('400: Upload-Metadata that cannot be read, with nothing changed', async () => {
+    it('return 400 for unreadable Upload-Metadata, and change nothing', async () => {
       const other = await reserve({ club }, file);
       const before = await rowCounts();
       await eachCase(
@@ -163,18 +169,18 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
           ),
       );
       expect(await rowCounts()).to.deep.equal(before);
-      const said = { 'upload-metadata': 'filename TGVjdHVyZQ==,is_private,toString YQ==,empty ' };
-      expect((await beginUpload(other.upload, 1_000, said)).status).to.equal(201);
+      const metadata = { 'upload-metadata': 'filename TGVjdHVyZQ==,is_private,toString YQ==,empty ' };
+      expect((await beginUpload(other.upload, 1_000, metadata)).status).to.equal(201);
     });
 
-    it('are ignored if they mean nothing', async () => {
+    it('are ignored without a meaning for the request', async () => {
       const others = { 'upload-metadata': 'no base64 at all', 'x-forwarded-proto': 'https, http', 'tus-version': '9' };
-      const sent = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
-      expect(sent.status).to.equal(204);
+      const answer = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
+      expect(answer.status).to.equal(204);
       expect(await offset()).to.equal('400');
     });
 
-    it('of a HEAD that cannot be read are refused without a body', async () => {
+    it('of an unreadable HEAD are refused without a body', async () => {
       const answer = await asking('POST', 'HEAD', { 'upload-offset': '-1' });
       expect([answer.status, await answer.text()]).to.deep.equal([400, '']);
       const deletion = await asking('DELETE', '', { 'upload-length': 'x' });
@@ -182,7 +188,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('every refusal is in the envelope: 401, 404, 405, 409, 412, 413, 415, 422', async () => {
+    it('lead to refusals in the envelope: 401, 404, 405, 409, 412, 413, 415, 422', async () => {
       const { upload } = reserved;
       const send = (at: number, others: Record<string, string> = {}, bytes = file.bytes.subarray(0, 10)) =>
         sendPiece(upload, location, bytes, { at, others });
@@ -201,7 +207,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     });
   });
 
-  it('says what is wrong with Upload-Metadata', () => {
+  it('describes the fault of Upload-Metadata', () => {
     expect(metadataFault('name dGVzdA==,flag')).to.equal(undefined);
     expect(metadataFault('a YQ==,a Yg==')).to.equal('Upload-Metadata names a key twice.');
     expect(metadataFault('a YQ=')).to.equal('A value of Upload-Metadata is not Base64.');

@@ -1,4 +1,4 @@
-/** Resumable uploads with a true client: over lines that break, processes that die, and from a browser (MED-26). */
+/** Tests resumable uploads with a real client: over connections that break, with processes that crash, and from a browser (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 const soon = { timeoutMs: 30_000 };
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-describe('uploads of videos by a true client', function () {
+describe('uploads of videos by a real client', function () {
   this.timeout(90_000);
   let club: TestClub;
   beforeEach(async () => {
@@ -49,17 +49,20 @@ describe('uploads of videos by a true client', function () {
       [id],
     );
 
-  describe('over a line', () => {
+  describe('over an unreliable connection', () => {
     const startProcess = useApiProcesses();
     const line = useLine();
     let processes: Awaited<ReturnType<typeof startProcess>>[];
-    before('two processes behind one address', async function () {
+    before('start two processes behind one address', async function () {
       this.timeout(120_000);
       processes = await Promise.all([1, 2].map(() => startProcess({ FILES_URL: line().url })));
     });
 
-    /** @returns the offsets at which it was resumed, once all of the file is there */
-    function sent({ media, upload }: Reserved, bytes: Buffer): { done: Promise<number[]>; resumedAt: number[] } {
+    /** @returns the offsets of the resumptions, once the whole file has arrived */
+    function startUpload(
+      { media, upload }: Reserved,
+      bytes: Buffer,
+    ): { resumptions: Promise<number[]>; resumedAt: number[] } {
       const resumedAt: number[] = [];
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
       new tus.Upload(bytes, {
@@ -72,30 +75,30 @@ describe('uploads of videos by a true client', function () {
         onSuccess: () => resolve(resumedAt),
         onError: (error) => reject(new Error(`${media.id}: ${error.message}`)),
       }).start();
-      return { done: promise, resumedAt };
+      return { resumptions: promise, resumedAt };
     }
     const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
 
-    it('a cut line: another process asks the holder to let go, and goes on after the last byte that came', async () => {
+    it('continues in another process after the last received byte if the connection is cut', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
       line().leadTo(filesPort(0), partBytes + 1_000_000);
-      const { done } = sent(reserved, bytes);
-      await until('the first of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
+      const { resumptions } = startUpload(reserved, bytes);
+      await until('the first part of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
       line().leadTo(filesPort(1));
-      line().cut(); // the first process does not notice, and holds the lock
-      const [resumedAt = 0] = await done;
+      line().cut(); // The first process does not notice, and still holds the lock.
+      const [resumedAt = 0] = await resumptions;
       expect(resumedAt).to.be.greaterThan(partBytes + 900_000);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
       line().hangUp();
     });
 
-    it('a killed process: another goes on after its last whole part, and the file is the same', async () => {
+    it('continues in another process after the last whole part if the first process is killed', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
       const prefix = `media/${club.id}/`;
       line().leadTo(filesPort(1), partBytes + 1_000_000);
-      const { done } = sent(reserved, bytes);
+      const { resumptions } = startUpload(reserved, bytes);
       const bucket = await testBucket();
       await until('a whole part', soon, async () => (await bucket.storedParts(prefix)) === 1);
       await processes[1]?.kill();
@@ -103,7 +106,7 @@ describe('uploads of videos by a true client', function () {
       await endLease(reserved.media.id);
       line().cut();
       line().hangUp();
-      expect(await done).to.deep.equal([partBytes]);
+      expect(await resumptions).to.deep.equal([partBytes]);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
       expect((await sayingArrived({ club }, reserved.media.id)).body.data.status).to.equal('processing');
       expect(await bucket.objects(prefix)).to.deep.equal([`${prefix}${reserved.media.id}`]);
@@ -125,42 +128,42 @@ describe('uploads of videos by a true client', function () {
       (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
     const patient = new AbortController().signal;
 
-    it('is had by one process at a time: the holder is asked to let go, and the next has it then', async () => {
+    it('belongs to one process at a time, which releases it when another process asks', async () => {
       const id = await uploadId();
-      const asked = Promise.withResolvers<void>();
-      const first = await (await aProcess()).acquire(id, asked.resolve, patient);
+      const releaseRequest = Promise.withResolvers<void>();
+      const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
       const second = (await aProcess()).acquire(id, () => {}, patient);
-      await asked.promise;
+      await releaseRequest.promise;
       await first.release();
       expect((await second).fence).to.equal(first.fence + 1);
-      await first.release(); // does nothing to the second
+      await first.release(); // does not release the lock of the second process
       const hasty = (await aProcess({ ...times, lockWaitMs: 0 })).acquire(id, () => {}, patient);
       expect(await hasty.catch((error: unknown) => error)).to.be.instanceOf(UploadLocked);
       await (await second).release();
     });
 
-    it('of a holder that died is had when its lease ends, and the dead one notes nothing any more', async () => {
+    it('passes on when the lease of a crashed holder ends, and the crashed holder can record nothing', async () => {
       const id = await uploadId();
-      const told = Promise.withResolvers<void>();
+      const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
-      const second = await (await aProcess()).acquire(id, told.resolve, patient);
+      const second = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
       const { db } = await mediaDeps();
-      expect(await recordMultipart(db, first, 'of the dead')).to.equal(false);
-      expect(await recordMultipart(db, second, 'of the living')).to.equal(true);
+      expect(await recordMultipart(db, first, 'of the crashed holder')).to.equal(false);
+      expect(await recordMultipart(db, second, 'of the next holder')).to.equal(true);
       await call('DELETE', libraryPath(club, id), { token: club.owner.token });
-      await told.promise; // a removed file cannot be uploaded
+      await releaseRequest.promise; // a removed file cannot be uploaded
       await second.release();
       await first.release();
     });
   });
 
-  describe('the example', () => {
+  describe('the example of the docs', () => {
     const openPage = useBrowser();
     let pages: Server;
     let api: RunningApi;
     let origin: string;
     let storage: ObjectStore;
-    before('the page of the example, at an origin of its own', async () => {
+    before('serve the page of the example from a separate origin', async () => {
       const files: Record<string, [string, string]> = {
         '/page.html': ['text/html', 'docs/examples/uploads/page.html'],
         '/upload.mjs': ['text/javascript', 'docs/examples/uploads/upload.mjs'],
@@ -175,13 +178,13 @@ describe('uploads of videos by a true client', function () {
       pages.listen(0, '127.0.0.1');
       await once(pages, 'listening');
       origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
-      const bucket = `pages-${newId()}`; // other files of the run have other origins
+      const bucket = `pages-${newId()}`; // a separate bucket, because other test files use other origins
       const config = await testConfig({ CORS_ORIGINS: origin, S3_PRIVATE_BUCKET: bucket });
       const s3 = new S3Client(clientConfig(config.storage));
       await s3.send(new CreateBucketCommand({ Bucket: bucket }));
       storage = createObjectStore(config.storage);
       api = await startApi(config, { readinessGraceMs: 0 });
-      await until('the rules of the bucket', soon, () =>
+      await until('the CORS rules of the bucket', soon, () =>
         s3.send(new GetBucketCorsCommand({ Bucket: bucket })).catch(() => undefined),
       );
       s3.destroy();
@@ -192,10 +195,10 @@ describe('uploads of videos by a true client', function () {
       storage.close();
     });
 
-    /** Processes the next file of the club that has arrived, as a worker does. */
+    /** Processes the next uploaded file of the club, as a worker does. */
     async function processNext(): Promise<void> {
       const source = await testDatabase();
-      const [file] = await until('a file that has arrived', soon, async () => {
+      const [file] = await until('an uploaded file', soon, async () => {
         const rows = await source.query<{ id: string }[]>(
           `SELECT id FROM media WHERE club_id = $1 AND status = 'processing'`,
           [club.id],
@@ -227,12 +230,12 @@ describe('uploads of videos by a true client', function () {
       expect(await document).to.include({ status: 'ready', type: 'file' });
     });
 
-    it('its page uploads a picture from another origin, straight into the bucket; a page elsewhere may not', async () => {
+    it('uploads an image from the page’s origin directly into the bucket, but not from another origin', async () => {
       const page = await openPage(widths.phone);
-      const said: string[] = [];
-      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const messages: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));
       const puts: string[] = [];
-      page.on('request', (sent) => sent.method() === 'PUT' && puts.push(new URL(sent.url()).origin));
+      page.on('request', (request) => request.method() === 'PUT' && puts.push(new URL(request.url()).origin));
       const { base, clubId, token } = service();
       const hash = new URLSearchParams({ base, clubId, token }).toString();
       await page.goto(`${origin}/page.html#${hash}`);
@@ -240,7 +243,7 @@ describe('uploads of videos by a true client', function () {
       await page.getByLabel('A document').setInputFiles(picture);
       await processNext();
       await page.getByText('a knot.png is in the library.').waitFor();
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
       const { endpoint } = readConfig().storage;
       expect(puts).to.deep.equal([endpoint]);
       expect(origin).not.to.equal(endpoint);
@@ -260,22 +263,22 @@ describe('uploads of videos by a true client', function () {
       expect(await elsewhere.evaluate(sending, [upload.url, 'image/png'])).to.equal('Failed to fetch');
     });
 
-    it('its page fits a phone, and uploads a video from another origin, on after a pause', async () => {
+    it('fits a phone, and resumes a video upload from the page’s origin after a pause', async () => {
       const page = await openPage(widths.phone);
-      const said: string[] = [];
-      page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+      const messages: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));
       const { base, clubId, token } = service();
       await page.goto(`${origin}/page.html#${new URLSearchParams({ base, clubId, token }).toString()}`);
       expect(await overhang(page)).to.equal(0);
       const pieces = `${api.filesUrl}/uploads/**`;
-      let held = 0;
+      let blockedPieces = 0;
       await page.route(pieces, (route) => {
-        if (route.request().method() === 'PATCH') held += 1;
+        if (route.request().method() === 'PATCH') blockedPieces += 1;
         else void route.continue();
       });
       const buffer = await video('mp4', { seconds: 3 });
       await page.getByLabel('A document').setInputFiles({ name: 'a lecture.mp4', mimeType: 'video/mp4', buffer });
-      await until('the first piece', soon, async () => held > 0);
+      await until('the first piece', soon, async () => blockedPieces > 0);
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Paused.').waitFor();
       await page.unroute(pieces);
@@ -283,10 +286,10 @@ describe('uploads of videos by a true client', function () {
       await processNext();
       await page.getByText('a lecture.mp4 is in the library.').waitFor();
       expect(await overhang(page)).to.equal(0);
-      expect(said).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
 
-    it('another origin than those of CORS_ORIGINS may not upload', async () => {
+    it('refuses an origin that is not in CORS_ORIGINS', async () => {
       const { upload } = await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) });
       const asking = (from: string) =>
         fetch(`${api.filesUrl}/uploads`, {

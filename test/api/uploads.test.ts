@@ -1,4 +1,4 @@
-/** Resumable uploads of videos, on the listener of files (MED-26). */
+/** Tests resumable uploads of videos, on the listener of files (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
@@ -36,7 +36,7 @@ import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 
 const hour = 3_600_000;
 const soon = { timeoutMs: 10_000 };
-/** Content that is never inspected: it only has to arrive. */
+/** Random content, which is never processed. */
 const bytesOf = (length: number) => ({ fileName: 'lecture.mp4', mime: 'video/mp4', bytes: randomBytes(length) });
 
 interface Refusal {
@@ -59,7 +59,7 @@ describe('uploads of videos', () => {
     student = await buildStudent(club.id);
   });
 
-  const begun = async ({ upload }: Reserved, length: number): Promise<string> => {
+  const started = async ({ upload }: Reserved, length: number): Promise<string> => {
     const answer = await beginUpload(upload, length);
     expect(answer.status).to.equal(201);
     return answer.headers.get('location') ?? '';
@@ -69,25 +69,25 @@ describe('uploads of videos', () => {
   const offsetAt = async ({ upload }: Reserved, location: string) =>
     Number((await request('HEAD', location, upload.headers)).headers.get('upload-offset'));
   const renewing = (id: string, token = club.owner.token) => call('POST', libraryPath(club, id, 'upload'), { token });
-  /** By an administrator who has signed in anew: sessions end sooner than uploads. */
+  /** Renews the upload in a new session, because sessions end before uploads. */
   const renewingLater = async (id: string) =>
     renewing(id, await openFurtherSession('admin', club.owner.id, clock.now()));
   const heldBytes = async (): Promise<number> => {
     const [row] = await (
       await testDatabase()
-    ).query<{ held: string }[]>(
+    ).query<{ reserved: string }[]>(
       `SELECT (SELECT coalesce(sum(held), 0) FROM club_storage WHERE club_id = $1)
-            + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS held`,
+            + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS reserved`,
       [club.id],
     );
-    return Number(row?.held);
+    return Number(row?.reserved);
   };
   const storedOf = async (id: string) => {
     const store = await testObjectStore();
     const size = (await store.size(`media/${club.id}/${id}`)) ?? 0;
     return store.read(`media/${club.id}/${id}`, 0, size);
   };
-  /** The parts of a process that died before it joined them. */
+  /** Stores a part as a process would that crashed before it joined the parts. */
   const storePart = async (id: string, part: number, bytes: Buffer): Promise<void> => {
     const [row] = await (
       await testDatabase()
@@ -103,10 +103,10 @@ describe('uploads of videos', () => {
     return { media: body.data, upload: body.upload };
   };
 
-  /** Begins a video of a student's work and sends the first of its bytes; the others do not come. */
+  /** Starts a video of a student's work and sends only the first bytes. */
   async function sendSlowly(filesUrl: string, bytes: number): Promise<http.ClientRequest> {
     const reserved = await reserveWork();
-    await begun(reserved, partBytes + 1_000);
+    await started(reserved, partBytes + 1_000);
     const sending = http.request(`${filesUrl}/uploads/${reserved.media.id}`, {
       method: 'PATCH',
       headers: {
@@ -122,13 +122,13 @@ describe('uploads of videos', () => {
   }
   const writesUnderWay = async () => (await uploadWrites.get()).values[0]?.value;
 
-  it('come in pieces, are finished by the last one, and are completed, ready and delivered as they were', async () => {
+  it('arrive in pieces, finish with the last piece, and become ready with unchanged bytes', async () => {
     const file = bytesOf(partBytes * 2 + 1_000);
     const reserved = await reserve(uploader, file);
     expect(reserved.upload.method).to.equal('tus');
     expect(reserved.media.provider).to.equal('hostedvideo_stream');
-    const location = await begun(reserved, file.bytes.length);
-    // Smaller than a part, across the end of a part, and the rest.
+    const location = await started(reserved, file.bytes.length);
+    // A piece smaller than a part, a piece across the end of a part, and the rest.
     for (const [from, to] of [
       [0, 3_000_000],
       [3_000_000, partBytes + 5],
@@ -152,7 +152,7 @@ describe('uploads of videos', () => {
     expect(sha(Buffer.from(await delivered.arrayBuffer()))).to.equal(sha(bytes));
   });
 
-  it('a second creation answers the first Location, and a lost last answer is found again', async () => {
+  it('return the first Location for a second creation, and the offset after a lost last answer', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const both = await Promise.all([1, 2].map(() => beginUpload(reserved.upload, 1_000)));
@@ -162,7 +162,7 @@ describe('uploads of videos', () => {
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.have.length(1);
     const [location = ''] = locations;
     await sendPiece(reserved.upload, location, file.bytes);
-    expect(await begun(reserved, 1_000)).to.equal(location);
+    expect(await started(reserved, 1_000)).to.equal(location);
     expect(await offsetAt(reserved, location)).to.equal(1_000);
     expect(await refusalOf(await sendPiece(reserved.upload, location, file.bytes))).to.deep.equal({
       status: 409,
@@ -173,7 +173,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('refuse lengths that were not reserved, deferral and bodies of creations; nothing is left', async () => {
+  it('refuse undeclared lengths, deferred lengths and bodies of creations, and leave nothing', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
     const before = await rowCounts();
     await eachCase(
@@ -196,10 +196,10 @@ describe('uploads of videos', () => {
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
   });
 
-  it('refuse wrong offsets and bodies, and every GET; the upload keeps its offset', async () => {
+  it('refuse wrong offsets and bodies and every GET, and keep the offset', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, 1_000);
+    const location = await started(reserved, 1_000);
     const { upload } = reserved;
     await sendPiece(upload, location, file.bytes.subarray(0, 400));
     const piece = file.bytes.subarray(400, 500);
@@ -223,13 +223,13 @@ describe('uploads of videos', () => {
     expect(await refusalOf(tooMuch)).to.deep.equal({ status: 413, code: 'body_too_large' });
     const refused = async (method: string) => refusalOf(await request(method, location, upload.headers));
     expect(await refused('GET')).to.deep.equal({ status: 405, code: 'method_not_allowed' });
-    expect(await refused('PUT')).to.deep.equal({ status: 404, code: 'not_found' }); // that is the way of other files
+    expect(await refused('PUT')).to.deep.equal({ status: 404, code: 'not_found' }); // PUT is the method of other files
     expect(await offsetAt(reserved, location)).to.equal(400);
   });
 
-  it('refuse the token of another file, another club or no file, and show nothing of the file', async () => {
+  it('refuse the token of another file, another club or no file, and reveal nothing of the file', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
-    const location = await begun(reserved, 1_000);
+    const location = await started(reserved, 1_000);
     const other = await reserve(uploader, bytesOf(1_000));
     const foreign = await reserve({ club: await buildClub() }, bytesOf(1_000));
     for (const { upload } of [other, foreign]) {
@@ -248,26 +248,26 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(0);
   });
 
-  it('DELETE gives the parts up; the reservation can be begun anew', async () => {
+  it('are aborted by DELETE, which erases the parts, and can be started again', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 300));
     expect(await keysOf(club)).to.deep.equal([`${reserved.media.id}.part-1`]);
     expect((await request('DELETE', location, reserved.upload.headers)).status).to.equal(204);
     expect((await request('HEAD', location, reserved.upload.headers)).status).to.equal(404);
     expect(await keysOf(club)).to.deep.equal([]);
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
-    expect(await begun(reserved, file.bytes.length)).to.equal(location);
+    expect(await started(reserved, file.bytes.length)).to.equal(location);
     await sendPiece(reserved.upload, location, file.bytes);
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/upload', () => {
-    it('200: a token of 24 hours goes on with the same upload, for up to seven days', async () => {
+    it('extends the upload with tokens of 24 hours, for up to seven days', async () => {
       const file = bytesOf(1_000);
       const reserved = await reserve(uploader, file);
-      const location = await begun(reserved, 1_000);
+      const location = await started(reserved, 1_000);
       await sendPiece(reserved.upload, location, file.bytes.subarray(0, 600));
       clock.advance(23 * hour);
       expect(await offsetAt(reserved, location)).to.equal(600);
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('signs a put again; 404: of another club, of a student; 409: what has ended', async () => {
+    it('signs a put again, and returns 404 for foreign files and 409 for ended uploads', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -313,11 +313,11 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('complete: 409 before all parts are there; afterwards it joins them where the finishing process died', async () => {
+  it('complete with 409 before all parts arrived, and join the parts after a crash of the last process', async () => {
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 10));
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
     await storePart(reserved.media.id, 2, file.bytes.subarray(partBytes));
@@ -330,14 +330,14 @@ describe('uploads of videos', () => {
     expect(await keysOf(club)).to.deep.equal([]);
   });
 
-  it('the deadline settles an upload whose parts are all there, and erases every other with all its parts', async () => {
+  it('settle at the deadline if all parts arrived, and otherwise are erased with all parts', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
-    const location = await begun(first, whole.bytes.length);
+    const location = await started(first, whole.bytes.length);
     await sendPiece(first.upload, location, whole.bytes.subarray(0, partBytes + 10));
     await storePart(first.media.id, 2, whole.bytes.subarray(partBytes));
     const second = await reserve(uploader, whole);
-    const other = await begun(second, whole.bytes.length);
+    const other = await started(second, whole.bytes.length);
     await sendPiece(second.upload, other, whole.bytes.subarray(0, partBytes + 10));
     expect(await heldBytes()).to.equal(2 * whole.bytes.length);
     const deadline = new Date(clock.now().getTime() + 25 * hour + 60_000);
@@ -350,10 +350,10 @@ describe('uploads of videos', () => {
     expect((await request('HEAD', other, second.upload.headers)).status).to.equal(404);
   });
 
-  it('parts after a gap, and a rest that a late request left elsewhere, count for nothing', async () => {
+  it('ignore parts after a gap, and a partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await storePart(reserved.media.id, 2, randomBytes(partBytes));
     const store = await testObjectStore();
     const key = `media/${club.id}/${reserved.media.id}`;
@@ -366,14 +366,14 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('the listener says whether it is alive and ready, and nothing else; a stop keeps what has come', async () => {
+  it('have a listener that serves only health checks and uploads, and that saves received bytes at a stop', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 404, 404, 404]);
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     const sending = http.request(`${api.filesUrl}/uploads/${reserved.media.id}`, {
       method: 'PATCH',
       headers: {
@@ -391,14 +391,14 @@ describe('uploads of videos', () => {
       { timeoutMs: 10_000 },
       async () => (await bucket.storedParts(`media/${club.id}`)) === 1,
     );
-    await withoutTimersOf(15_000, () => api.stop()); // no holder releases its requests
+    await withoutTimersOf(15_000, () => api.stop()); // no request waits for the timeout of its lock
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
-  it('a removed file goes with its parts, and its upload ends', async () => {
+  it('end with the removal of the file, which erases the parts', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
-    const location = await begun(reserved, file.bytes.length);
+    const location = await started(reserved, file.bytes.length);
     await sendPiece(reserved.upload, location, file.bytes.subarray(0, partBytes + 300));
     await call('DELETE', libraryPath(club, reserved.media.id), { token: club.owner.token });
     expect(await leftOf(club, reserved.media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
@@ -409,7 +409,7 @@ describe('uploads of videos', () => {
   });
 
   describe("a student's video", () => {
-    it('cut off returns its permit', async () => {
+    it('returns its permit if the connection is cut', async () => {
       const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
       const sending = await sendSlowly(api.filesUrl, 1_000);
       await until('a request that writes', soon, async () => (await writesUnderWay()) === 1);
@@ -418,7 +418,7 @@ describe('uploads of videos', () => {
       await api.stop();
     });
 
-    describe('over a slow line', () => {
+    describe('over a slow connection', () => {
       const line = useLine();
       let api: RunningApi;
       before(async () => {
@@ -426,21 +426,21 @@ describe('uploads of videos', () => {
       });
       after(() => api.stop());
 
-      it('gives way after a minute to the fifth of that student; its client continues from its offset', async () => {
+      it('is aborted after a minute for the student’s fifth upload, and resumes at its offset', async () => {
         const others = await Promise.all([1, 2, 3].map(() => sendSlowly(api.filesUrl, 5_000_000)));
         const port = Number(new URL(api.filesUrl).port);
         line().leadTo(port, 1_000_000);
         const slow = await reserveWork();
         const bytes = randomBytes(partBytes + 1_000);
-        await begun(slow, bytes.length);
+        await started(slow, bytes.length);
         const offsets: number[] = [];
         const whole = new Promise<void>((resolve, reject) =>
           new tus.Upload(bytes, {
             uploadUrl: `${line().url}/uploads/${slow.media.id}`,
             headers: slow.upload.headers,
             retryDelays: [20, 100, 500, 5_000],
-            onBeforeRequest(asked) {
-              if (asked.getMethod() === 'PATCH') offsets.push(Number(asked.getHeader('Upload-Offset')));
+            onBeforeRequest(tusRequest) {
+              if (tusRequest.getMethod() === 'PATCH') offsets.push(Number(tusRequest.getHeader('Upload-Offset')));
             },
             onSuccess: () => resolve(),
             onError: reject,
@@ -448,7 +448,7 @@ describe('uploads of videos', () => {
         );
         await until('four requests that write', soon, async () => (await writesUnderWay()) === 4);
         const last = await reserveWork();
-        await begun(last, 1_000);
+        await started(last, 1_000);
         const send = () => sendPiece(last.upload, `${api.filesUrl}/uploads/${last.media.id}`, Buffer.alloc(1_000));
         expect(await refusalOf(await send())).to.deep.equal({ status: 503, code: 'busy' });
 
@@ -458,40 +458,40 @@ describe('uploads of videos', () => {
         await whole;
         expect((await storedOf(slow.media.id))?.equals(bytes)).to.equal(true);
         expect(offsets).to.have.lengthOf(2);
-        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the line lets the piece through in which its room ends
+        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the connection forwards the whole piece in which its limit is reached
         for (const sending of others) sending.destroy();
-        await until('the end of the others', soon, async () => (await writesUnderWay()) === 0);
+        await until('the end of the other requests', soon, async () => (await writesUnderWay()) === 0);
       });
     });
 
-    it('is kept without what died processes have left: beginnings that no row has, and a rest', async () => {
+    it('is stored without leftovers of crashed processes: unrecorded uploads and a partial object', async () => {
       const bytes = await video('mp4', { seconds: 1 });
       const reserved = await reserveWork();
       const { id } = reserved.media;
-      await begun(reserved, bytes.length);
-      // The process died between the beginning and its note.
+      await started(reserved, bytes.length);
+      // The process crashed after it started the upload and before it recorded the upload.
       await (await testDatabase()).query('UPDATE media_uploads SET multipart_id = NULL WHERE id = $1', [id]);
-      const location = await begun(reserved, bytes.length);
+      const location = await started(reserved, bytes.length);
       const bucket = await testBucket();
       const prefix = `media/${club.id}/`;
       expect(await bucket.openUploads(prefix)).to.have.length(2);
       expect((await sendPiece(reserved.upload, location, bytes)).status).to.equal(204);
-      // It died between a whole part and the end of the rest that the part continues.
+      // The process crashed after it stored a whole part and before it deleted the partial object.
       await (await testObjectStore()).put(`${prefix}${id}.part-0`, 'video/mp4', Readable.from([bytes.subarray(0, 9)]));
       const ready = await completing({ club, student }, id);
       expect(ready.body.data.status).to.equal('ready');
       expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
     });
 
-    it('holds the storage of its Upload-Length, of at most 2 GB and at most what is free', async () => {
+    it('reserves storage of its Upload-Length, of at most 2 GB and at most the free storage', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');
       expect(await heldBytes()).to.equal(0);
       const tooLarge = await beginUpload(reserved.upload, 2 * 1_024 ** 3 + 1);
       expect(await refusalOf(tooLarge)).to.deep.equal({ status: 422, code: 'invalid_request' });
-      await begun(reserved, 2 * 1_024 ** 3);
+      await started(reserved, 2 * 1_024 ** 3);
       expect(await heldBytes()).to.equal(2 * 1_024 ** 3);
-      await begun(reserved, 2 * 1_024 ** 3);
+      await started(reserved, 2 * 1_024 ** 3);
       expect((await beginUpload(reserved.upload, 5)).status).to.equal(422);
       expect(await heldBytes()).to.equal(2 * 1_024 ** 3);
 
@@ -505,10 +505,10 @@ describe('uploads of videos', () => {
       });
     });
 
-    it('goes with the student, although it was never sent', async () => {
+    it('is erased with the student, even if it was never submitted', async () => {
       const reserved = await reserveWork();
       const bytes = randomBytes(partBytes + 700);
-      const location = await begun(reserved, bytes.length);
+      const location = await started(reserved, bytes.length);
       await sendPiece(reserved.upload, location, bytes.subarray(0, partBytes + 300));
       const path = `/v1/clubs/${club.id}/students/${student.id}`;
       expect((await call('DELETE', path, { token: club.owner.token })).status).to.equal(204);
@@ -522,7 +522,7 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('of 100 open uploads of a library the next is refused; a plan without hosting reserves none', async () => {
+  it('are refused after 100 open uploads of a library, and on a plan without hosting', async () => {
     const { media } = await reserve(uploader, bytesOf(1_000));
     const source = await testDatabase();
     await source.query(

@@ -48,7 +48,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('a resent token keeps the former one valid; confirming ends both', async () => {
+      it('keeps the former token valid after a resend, until a confirmation ends both', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -59,7 +59,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
+      it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
         const used = await unconfirmed();
         await kind.verify(used.token);
         const other = await kind.build();
@@ -79,7 +79,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('three of four simultaneous requests with one token', async () => {
+      it('refuses three of four simultaneous requests with one token', async () => {
         const { token } = await unconfirmed();
         const answers = await Promise.all([1, 2, 3, 4].map(() => kind.verify(token)));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410, 410]);
@@ -92,7 +92,7 @@ for (const [path, make] of Object.entries(kinds)) {
       });
     });
 
-    it('422: an empty token and one of 129 characters', async () => {
+    it('returns 422 for an empty token and a token of 129 characters', async () => {
       expectError(await kind.verify(''), 'invalid_request');
       expectError(await kind.verify('x'.repeat(129)), 'invalid_request');
     });
@@ -101,7 +101,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}/resend`, () => {
     before(prepare);
 
-    it('202: an equal answer for an unconfirmed, a confirmed and an unknown e-mail, in every header field', async () => {
+    it('returns equal 202 answers and header fields for unconfirmed, confirmed and unknown e-mails', async () => {
       const { email } = await unconfirmed();
       const answers = [
         await kind.resend(email),
@@ -122,7 +122,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(await mailsTo(confirmed.id)).to.deep.equal([]);
     });
 
-    it('mails at most 5 an hour, then one in ten minutes, with the same answer', async () => {
+    it('mails at most 5 tokens an hour, then one in ten minutes, with equal answers', async () => {
       const { id, email } = await unconfirmed();
       const answers = [];
       for (let times = 0; times < 6; times++) answers.push(await kind.resend(email));
@@ -142,7 +142,7 @@ for (const [path, make] of Object.entries(kinds)) {
 }
 
 describe('POST /v1/auth/verify-email: other tokens', () => {
-  it('410: a student’s token for an administrator, and the other way round', async () => {
+  it('returns 410 for a student’s token at the administrator’s operation, and the reverse', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);
@@ -154,7 +154,7 @@ describe('POST /v1/auth/verify-email: other tokens', () => {
     expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
-  it('200: an invitation confirms the student’s e-mail too, for 7 days', async () => {
+  it('confirms the student’s e-mail by the token of an invitation, for 7 days', async () => {
     const { id, owner } = await buildClub();
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });

@@ -44,7 +44,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect((await list()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns whole records of this endpoint alone, newest first', async () => {
+    it('returns whole records of only this endpoint, newest first', async () => {
       const [older, newer] = [new Date(`${dates[0]}T10:00:00Z`), new Date(`${dates[0]}T11:00:00Z`)];
       const first = await buildWebhookDelivery(subscription, older);
       const second = await buildWebhookDelivery(subscription, newer);
@@ -88,10 +88,10 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('filters by status and by event type', async () => {
       const { db } = await testDeps();
-      const kept: Record<string, string> = {};
+      const idByStatus: Record<string, string> = {};
       for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
-        kept[status] = (await buildWebhookDelivery(subscription)).id;
-        await alter('webhook_deliveries', kept[status], { status });
+        idByStatus[status] = (await buildWebhookDelivery(subscription)).id;
+        await alter('webhook_deliveries', idByStatus[status], { status });
       }
       const [created] = await fanOut(db, factAbout(subscription, 'student.created'), new Date());
       const found = async (query: Record<string, string>) => {
@@ -100,11 +100,11 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
         return body.data.map(({ id }: Listed) => id);
       };
       await eachCase(['succeeded', 'failed', 'canceled'], async (status) =>
-        expect(await found({ status })).to.deep.equal([kept[status]]),
+        expect(await found({ status })).to.deep.equal([idByStatus[status]]),
       );
-      expect(await found({ status: 'pending' })).to.have.members([kept['pending'], created?.id]);
+      expect(await found({ status: 'pending' })).to.have.members([idByStatus['pending'], created?.id]);
       expect(await found({ event_type: 'student.created' })).to.deep.equal([created?.id]);
-      expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([kept['pending']]);
+      expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([idByStatus['pending']]);
       expect(await found({ event_type: 'student.removed' })).to.deep.equal([]);
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
@@ -130,7 +130,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(
         await found({ since: `${dates[0]}T12:00:00.001+02:00`, until: `${dates[0]}T09:00:01-01:00` }),
       ).to.deep.equal([1]);
-      // Finer than a delivery's own time: between two of them.
+      // A microsecond between the times of two deliveries.
       expect(await found({ since: `${dates[0]}T10:00:00.0005Z`, until: `${dates[0]}T10:00:00.9999Z` })).to.deep.equal([
         1,
       ]);
@@ -144,8 +144,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       for (const time of [early, late]) {
         await buildWebhookDelivery(subscription, time);
         for (const type of ['student.created', 'student.updated'] as const) {
-          const [made] = await fanOut(db, factAbout(subscription, type, time), time);
-          if (made) failed.push(made.id);
+          const [delivery] = await fanOut(db, factAbout(subscription, type, time), time);
+          if (delivery) failed.push(delivery.id);
         }
       }
       for (const id of failed) await alter('webhook_deliveries', id, { status: 'failed' });
@@ -159,7 +159,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(body.data.map(({ id }: Listed) => id)).to.deep.equal([failed[3]]);
     });
 
-    it('orders all statuses of one type newest first', async () => {
+    it('sorts all statuses of one type newest first', async () => {
       const ids: string[] = [];
       for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
         const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse(`${dates[0]}T10:00:00Z`) + index));
@@ -189,7 +189,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
     });
 
-    it('pages hold each delivery of one instant once, in one order', async () => {
+    it('returns deliveries of equal times once each over all pages, in one order', async () => {
       const now = new Date(`${dates[0]}T10:00:00Z`);
       for (let index = 0; index < 11; index++) await buildWebhookDelivery(subscription, now);
       const pages = [];
@@ -201,14 +201,14 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
   });
 
-  it('404: an unknown endpoint and one of another club get the same text', async () => {
+  it('returns equal 404 texts for an unknown endpoint and an endpoint of another club', async () => {
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await list({}, newId()), await list({}, foreign.id)];
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(answers[0]?.text).to.equal(answers[1]?.text);
   });
 
-  it('422: an `until` before `since` and a malformed time; the message names the field', async () => {
+  it('returns 422 with the field’s name for an `until` before `since` and a malformed time', async () => {
     const since = `${dates[0]}T10:00:00.000Z`;
     const refusals: [Record<string, string>, string][] = [
       [{ since, until: `${dates[0]}T09:59:59.999Z` }, 'until'],
@@ -227,7 +227,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
   });
 
-  it('422: an unknown status or event type; 400: an unknown or repeated parameter', async () => {
+  it('returns 422 for an unknown status or event type, and 400 for an unknown or repeated parameter', async () => {
     await eachCase(
       [{ status: 'sent' }, { status: '' }, { event_type: '*' }, { event_type: 'student.*' }],
       async (query) => expectError(await list(query), 'invalid_request'),
@@ -244,7 +244,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     call('GET', `/v1/clubs/${club.id}/webhook-endpoints/${endpointId}/deliveries/${id}`, { token: club.owner.token });
 
   describe('200', () => {
-    it('returns the delivery, its body and its ended attempts, oldest first: the whole record', async () => {
+    it('returns the whole record with its body and its finished attempts, oldest first', async () => {
       const club = await buildClub();
       const subscription = await subscribe(club);
       const now = new Date(`${dates[0]}T10:00:00Z`);
@@ -310,19 +310,19 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     });
   });
 
-  it('404: a delivery that is unknown or foreign, and one read at another endpoint', async () => {
+  it('returns 404 for an unknown or foreign delivery, and for a delivery of another endpoint', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
     const delivery = await buildWebhookDelivery(own);
     const foreignDelivery = await buildWebhookDelivery(foreign);
-    const asked: [string, string][] = [
+    const paths: [string, string][] = [
       [own.endpoint.id, newId()],
       [own.endpoint.id, foreignDelivery.id],
       [sibling.endpoint.id, delivery.id],
       [foreign.endpoint.id, foreignDelivery.id],
       [newId(), delivery.id],
     ];
-    await eachCase(asked, async ([endpointId, id]) => expectError(await read(club, endpointId, id), 'not_found'));
+    await eachCase(paths, async ([endpointId, id]) => expectError(await read(club, endpointId, id), 'not_found'));
     expect((await read(club, own.endpoint.id, delivery.id)).status).to.equal(200);
   });
 });

@@ -33,15 +33,15 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
   const change = (body: unknown) => scene.webhooks.change(id, body);
 
-  describe('200: changes given fields and keeps the others', () => {
+  describe('200 for a change of the given fields', () => {
     const changes = {
       url: { url: otherUrl },
       event_types: { event_types: ['student.removed', 'access.granted'] },
       description: { description: 'Our CRM' },
-      'all three at once': { url: otherUrl, event_types: ['course.completed'], description: 'Theirs' },
+      'all three fields together': { url: otherUrl, event_types: ['course.completed'], description: 'Theirs' },
     } as const;
     for (const [title, body] of Object.entries(changes)) {
-      it(`${title}: returns the whole record, in which only this and updated_at change`, async () => {
+      it(`changes ${title} and updated_at only, and returns the whole record`, async () => {
         await alter('webhook_endpoints', id, { description: 'before' });
         const before = (await scene.webhooks.read(id)).body.data;
         clock.advance(minute);
@@ -54,7 +54,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     }
 
-    it('removes the description for an empty text', async () => {
+    it('removes the description by an empty text', async () => {
       await change({ description: 'Our CRM' });
       expect((await change({ description: '' })).body.data).to.not.have.property('description');
       expect((await endpointRow(id)).description).to.equal(null);
@@ -85,8 +85,8 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const answer = await change({ url: otherUrl, event_types: ['course.completed'], description: 'Our CRM' });
       expect(answer.body.data.pending_deliveries).to.equal(1);
       const after = await endpointRow(id);
-      const wanted = { url: otherUrl, eventTypes: ['course.completed'], description: 'Our CRM' };
-      expect(after).to.deep.equal(Object.assign(before, wanted, { updatedAt: after.updatedAt }));
+      const newFields = { url: otherUrl, eventTypes: ['course.completed'], description: 'Our CRM' };
+      expect(after).to.deep.equal(Object.assign(before, newFields, { updatedAt: after.updatedAt }));
     });
 
     it('changes a disabled endpoint, which stays disabled', async () => {
@@ -104,10 +104,10 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const { db } = await testDeps();
       const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
-      const told = async (type: 'student.created' | 'student.updated') =>
+      const endpointsOfFact = async (type: 'student.created' | 'student.updated') =>
         (await fanOut(db, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
-      expect(await told('student.updated')).to.deep.equal([]);
-      expect(await told('student.created')).to.deep.equal([id]);
+      expect(await endpointsOfFact('student.updated')).to.deep.equal([]);
+      expect(await endpointsOfFact('student.created')).to.deep.equal([id]);
       expect((await deliveryRow(waiting.id)).status).to.equal('pending');
     });
 
@@ -117,7 +117,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         .and.not.include('whsec_');
     });
 
-    it('keeps all of three changes of different fields at the same time', async () => {
+    it('keeps all of three simultaneous changes of different fields', async () => {
       const answers = await oneAfterAnother(id, [
         () => change({ url: otherUrl }),
         () => change({ event_types: ['course.completed'] }),
@@ -131,7 +131,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('keeps the later of two changes of the same fields at the same time', async () => {
+    it('keeps the later of two simultaneous changes of one field', async () => {
       const [first, second] = [publicUrl, otherUrl].map((url) => ({ url, description: `for ${url}` }));
       await oneAfterAnother(id, [() => change(first), () => change(second)]);
       expect((await scene.webhooks.read(id)).body.data).to.deep.include(second);
@@ -139,7 +139,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('an unknown, a foreign and a deleted endpoint get the same text, whatever is changed', async () => {
+    it('has equal texts for unknown, foreign and deleted endpoints, for any change', async () => {
       await eachCase([{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }], async (body) => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.change(unknown, body));
@@ -156,7 +156,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  describe('400 and 422: changes nothing', () => {
+  describe('400 and 422 for an endpoint that stays unchanged', () => {
     const good = { description: 'changed' };
     let before: unknown;
     beforeEach(async () => {
@@ -166,11 +166,11 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
-    it('422: no field to change', async () => {
+    it('returns 422 for an empty change', async () => {
       expectError(await change({}), 'invalid_request');
     });
 
-    it('422: no event type, a repeated one, a wildcard, an unknown one, webhook.test', async () => {
+    it('returns 422 for no event type, repeated and unknown types, a wildcard and webhook.test', async () => {
       await eachCase(
         [[], ['student.created', 'student.created'], ['*'], ['student.*'], ['student.promoted'], ['webhook.test']],
         async (types) => {
@@ -181,7 +181,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       );
     });
 
-    it('422: a url of 0 or 2049 characters, a description of 201', async () => {
+    it('returns 422 for a url of 0 or 2049 characters and a description of 201', async () => {
       const bad = { url: ['', publicUrl.padEnd(2049, 'x')], description: ['d'.repeat(201)] };
       await eachCase(Object.entries(bad), async ([field, values]) =>
         eachCase(values, async (value) => {
@@ -192,7 +192,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       );
     });
 
-    it('422 url_not_allowed: private, local and reserved addresses, other protocols, credentials', async () => {
+    it('returns 422 url_not_allowed for private and reserved addresses, other protocols and credentials', async () => {
       await eachCase(
         [
           'https://10.0.0.1/',
@@ -211,7 +211,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       );
     });
 
-    it('422 url_not_allowed: a name with a private address, also beside a public one', async () => {
+    it('returns 422 url_not_allowed for a name with a private address, even next to a public address', async () => {
       const hosts: Record<string, string[]> = {
         'private.example.test': ['192.168.1.1'],
         'mixed.example.test': ['93.184.216.34', '127.0.0.1'],
@@ -233,7 +233,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       }
     });
 
-    it('400: an unknown property, also state, secret and counters', async () => {
+    it('returns 400 for an unknown property, also for state, secret and counters', async () => {
       await eachCase(
         [
           { status: 'disabled' },
@@ -248,7 +248,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       );
     });
 
-    it('400: another JSON type, and null', async () => {
+    it('returns 400 for another JSON type and null', async () => {
       await eachCase(
         [
           { url: 1 },

@@ -35,7 +35,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(total).to.equal(1);
     });
 
-    it('erases its secrets, also the one before a rotation', async () => {
+    it('erases its secrets, including the secret before a rotation', async () => {
       await scene.webhooks.rotate(id);
       expect((await endpointRow(id)).previousSecret).to.not.equal(null);
       await remove();
@@ -71,8 +71,8 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
       const { db } = await testDeps();
-      const made = await fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
-      expect(made.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
+      const deliveries = await fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
+      expect(deliveries.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
     });
 
     it('deletes a paused and a disabled endpoint', async () => {
@@ -84,7 +84,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('does not count a deleted endpoint for the limit of 20', async () => {
+    it('does not count a deleted endpoint towards the limit of 20', async () => {
       while ((await scene.webhooks.list()).body.total < endpointRules.endpointsPerClub) {
         await buildEndpoint(scene.club.id, publicUrl);
       }
@@ -96,14 +96,14 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('an unknown, a foreign and a deleted endpoint get the same text', async () => {
+    it('has equal texts for an unknown, a foreign and a deleted endpoint', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.remove(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('every operation on a deleted endpoint, which changes and wakes nothing', async () => {
+    it('is the answer of every operation on a deleted endpoint, which changes and wakes nothing', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
@@ -140,12 +140,12 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('the later of two deletions at the same time', async () => {
+    it('is the answer to the later of two simultaneous deletions', async () => {
       const answers = await oneAfterAnother(id, [remove, remove]);
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('operations that wait for a deletion', async () => {
+    it('is the answer to operations that wait for a deletion', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),

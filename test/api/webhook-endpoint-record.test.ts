@@ -1,4 +1,4 @@
-/** The fields of an endpoint's record that its deliveries change: true at every moment (WEP-7). */
+/** Tests the fields of an endpoint's record that deliveries change, which are correct at every moment (WEP-7). */
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -19,7 +19,7 @@ describe('the record of a webhook endpoint', () => {
   });
   useStoppedClock();
   const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
-  /** One attempt of a delivery, by the API's clock, at a receiver that answers this; a new delivery unless told. */
+  /** Makes one attempt of a delivery at the clock's time, at a receiver that returns this status. Creates a delivery if no id is given. */
   const attempt = async (status: number, id?: Id): Promise<Id> => {
     const at = clock.now();
     const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
@@ -28,7 +28,7 @@ describe('the record of a webhook endpoint', () => {
     await attemptDelivery(deps, deliveryId, at.getTime());
     return deliveryId;
   };
-  const expectTime = (told: string, wanted: number) => expect(Date.parse(told)).to.equal(wanted);
+  const expectTime = (actual: string, expected: number) => expect(Date.parse(actual)).to.equal(expected);
 
   it('shows no failure, no success and nothing pending for a new endpoint', async () => {
     const record = await read();
@@ -44,7 +44,7 @@ describe('the record of a webhook endpoint', () => {
     expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
   });
 
-  it('counts failures in a row, keeps the first time as failing_since, counts retries as pending', async () => {
+  it('counts failures in a row and pending retries, and keeps the first time as failing_since', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
     expectTime(since, clock.now().getTime());
@@ -70,7 +70,7 @@ describe('the record of a webhook endpoint', () => {
     expect(await read()).to.include({ consecutive_failures: 5, failing_since: record.failing_since });
   });
 
-  it('a 2xx clears the failures and sets last_success_at', async () => {
+  it('clears the failures and sets last_success_at after a 2xx', async () => {
     let deliveryId = '';
     for (let failures = 1; failures <= 5; failures++) deliveryId = await attempt(500);
     await scene.webhooks.resend(scene.endpoint.id, deliveryId);
@@ -118,7 +118,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).pending_deliveries).to.equal(0);
   });
 
-  it('is the same alone and in the list', async () => {
+  it('is equal in the single read and in the list', async () => {
     for (const status of [200, 500, 500, 500, 500, 500]) await attempt(status);
     await scene.webhooks.rotate(scene.endpoint.id);
     expect((await scene.webhooks.list()).body.data).to.deep.equal([await read()]);

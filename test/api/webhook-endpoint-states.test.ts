@@ -1,4 +1,4 @@
-/** States of a webhook endpoint, as administrators change them (STATE-1, STATE-2, STATE-6, STATE-7). */
+/** Tests how administrators change the state of a webhook endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
@@ -43,15 +43,15 @@ describe('the state of a webhook endpoint', () => {
   type Move = (typeof operations)[number];
   const move = (operation: Move): Promise<Answer> => scene.webhooks[operation](id);
   const wakesByMove = (operation: Move) => wakesBy(scene.club.id, () => move(operation));
-  /** Some deliveries to the endpoint that are pending. */
+  /** Creates pending deliveries to the endpoint. */
   const queue = (length: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
-  const told = async () => {
+  const newDeliveries = async () => {
     const { db } = await testDeps();
     return fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
   };
 
-  /** @returns what the operation changed of the record, and that its answer is the record as it reads afterwards */
+  /** @returns the fields that the operation changed. Asserts that the answer equals the record that a read returns afterwards. */
   const changesBy = async (operation: Move): Promise<Record<string, unknown>> => {
     const before = (await scene.webhooks.read(id)).body.data;
     clock.advance(minute);
@@ -62,7 +62,7 @@ describe('the state of a webhook endpoint', () => {
     const changed = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(body.data[name]));
     return Object.fromEntries(changed.map((name) => [name, body.data[name]]));
   };
-  /** A repeated operation changes nothing and wakes no run. */
+  /** Asserts that a repeated operation changes nothing and wakes no run. */
   const expectNothingChanges = async (operation: Move) => {
     await queue(1);
     const before = await endpointRow(id);
@@ -74,16 +74,16 @@ describe('the state of a webhook endpoint', () => {
   };
 
   describe('POST …/pause', () => {
-    it('200: changes only status and updated_at', async () => {
+    it('changes only status and updated_at', async () => {
       await alter('webhook_endpoints', id, failures());
       const changed = await changesBy('pause');
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('goes on creating deliveries, which accumulate', async () => {
+    it('continues to create deliveries, which accumulate', async () => {
       await queue(1);
       await move('pause');
-      expect(await told()).to.have.length(1);
+      expect(await newDeliveries()).to.have.length(1);
       await queue(1);
       expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'paused', pending_deliveries: 3 });
     });
@@ -96,12 +96,12 @@ describe('the state of a webhook endpoint', () => {
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
     });
 
-    it('200: changes nothing of a paused endpoint', async () => {
+    it('changes nothing of a paused endpoint', async () => {
       await move('pause');
       await expectNothingChanges('pause');
     });
 
-    it('409 endpoint_not_enabled: a disabled endpoint; changes and wakes nothing', async () => {
+    it('returns 409 endpoint_not_enabled for a disabled endpoint, and changes and wakes nothing', async () => {
       await move('disable');
       const before = await endpointRow(id);
       expect(
@@ -112,7 +112,7 @@ describe('the state of a webhook endpoint', () => {
   });
 
   describe('POST …/enable', () => {
-    it('200: from paused: keeps pending deliveries and wakes the gate', async () => {
+    it('keeps pending deliveries of a paused endpoint, and wakes the gate', async () => {
       const deliveries = await queue(3);
       await move('pause');
       for (const { id: parked } of deliveries) await alter('webhook_deliveries', parked, { parked_at: new Date() });
@@ -123,7 +123,7 @@ describe('the state of a webhook endpoint', () => {
       );
     });
 
-    it('200: from paused: keeps the breaker', async () => {
+    it('keeps the breaker of a paused endpoint', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('pause');
       const before = await endpointRow(id);
@@ -139,21 +139,21 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('200: from paused: sends a waiting resend immediately, past the gate', async () => {
-      const [waiting, asked] = await queue(2);
-      if (!waiting || !asked) throw new Error('There are two.');
-      await scene.webhooks.resend(id, asked.id);
+    it('sends a waiting resend of a paused endpoint immediately, past the gate', async () => {
+      const [waiting, resent] = await queue(2);
+      if (!waiting || !resent) throw new Error('Query did not return two deliveries');
+      await scene.webhooks.resend(id, resent.id);
       await move('pause');
-      for (const parked of [waiting, asked]) {
+      for (const parked of [waiting, resent]) {
         await alter('webhook_deliveries', parked.id, { parked_at: new Date() });
       }
-      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id }), deliveryRun(asked)].toSorted());
-      expect((await deliveryRow(asked.id)).parkedAt).to.equal(null);
+      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id }), deliveryRun(resent)].toSorted());
+      expect((await deliveryRow(resent.id)).parkedAt).to.equal(null);
       expect((await deliveryRow(waiting.id)).parkedAt).to.not.equal(null);
     });
 
     for (const reason of ['manual', 'failing'] as const) {
-      it(`200: from disabled (${reason}): resets the breaker and removes reason and time`, async () => {
+      it(`resets the breaker of a disabled endpoint (${reason}), and removes reason and time`, async () => {
         await move('disable');
         await alter('webhook_endpoints', id, {
           disabled_reason: reason,
@@ -173,7 +173,7 @@ describe('the state of a webhook endpoint', () => {
       });
     }
 
-    it('200: from disabled while throttled: resets the breaker', async () => {
+    it('resets the breaker of an endpoint that was disabled while throttled', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('disable');
       await move('enable');
@@ -183,17 +183,17 @@ describe('the state of a webhook endpoint', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null });
     });
 
-    it('200: from disabled: keeps canceled deliveries, wakes nothing, delivers new facts', async () => {
+    it('keeps canceled deliveries of a disabled endpoint, wakes nothing, and delivers new facts', async () => {
       const [canceled] = await queue(1);
       await move('disable');
       expect(await wakesByMove('enable')).to.deep.equal([]);
       expect((await deliveryRow(canceled?.id ?? '')).status).to.equal('canceled');
-      expect(await told()).to.have.length(1);
+      expect(await newDeliveries()).to.have.length(1);
     });
 
-    it('200: changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
+    it('changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
 
-    it('200: keeps an enabled endpoint throttled', async () => {
+    it('keeps an enabled endpoint throttled', async () => {
       await alter('webhook_endpoints', id, failures());
       await expectNothingChanges('enable');
     });
@@ -202,7 +202,7 @@ describe('the state of a webhook endpoint', () => {
   describe('POST …/disable', () => {
     useStoppedClock();
 
-    it('200: sets status, reason and time', async () => {
+    it('sets status, reason and time', async () => {
       await queue(2);
       const changed = await changesBy('disable');
       expect(changed).to.deep.equal({
@@ -227,8 +227,8 @@ describe('the state of a webhook endpoint', () => {
         expect(record).to.not.have.any.keys('cancel_reason', 'next_attempt_at');
         expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null, requested: null });
       });
-      const sent = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
-      expect(sent?.attributes).to.deep.equal({
+      const wake = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
+      expect(wake?.attributes).to.deep.equal({
         ClubId: scene.club.id,
         EndpointId: id,
         EventType: 'student.updated',
@@ -237,7 +237,7 @@ describe('the state of a webhook endpoint', () => {
 
     it('creates no further delivery', async () => {
       await move('disable');
-      expect(await told()).to.deep.equal([]);
+      expect(await newDeliveries()).to.deep.equal([]);
       expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
     });
 
@@ -249,7 +249,7 @@ describe('the state of a webhook endpoint', () => {
       }
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
-      // The fan-out has told the endpoint of the scene too.
+      // The fan-out also created a delivery to the endpoint of the scene.
       await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
       const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
       const before = await rows();
@@ -261,7 +261,7 @@ describe('the state of a webhook endpoint', () => {
 
     it('drops a requested resend', async () => {
       const [delivery] = await queue(1);
-      if (!delivery) throw new Error('There is one.');
+      if (!delivery) throw new Error('No delivery was created');
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
       await scene.webhooks.resend(id, delivery.id);
       expect(await wakesByMove('disable')).to.deep.equal([gateRun({ id }), deliveryRun(delivery)].toSorted());
@@ -273,7 +273,7 @@ describe('the state of a webhook endpoint', () => {
       expect(await changesBy('disable')).to.have.property('hold_until', undefined);
     });
 
-    it('200: from paused: cancels what accumulated', async () => {
+    it('cancels the accumulated deliveries of a paused endpoint', async () => {
       const [delivery] = await queue(1);
       await move('pause');
       const answer = await move('disable');
@@ -282,7 +282,7 @@ describe('the state of a webhook endpoint', () => {
     });
 
     for (const reason of ['manual', 'failing'] as const) {
-      it(`200: changes nothing of an endpoint that is disabled (${reason})`, async () => {
+      it(`changes nothing of an endpoint that is disabled (${reason})`, async () => {
         await move('disable');
         await alter('webhook_endpoints', id, { disabled_reason: reason });
         const before = await endpointRow(id);
@@ -293,25 +293,25 @@ describe('the state of a webhook endpoint', () => {
     }
   });
 
-  describe('every one of them', () => {
+  describe('every operation', () => {
     for (const operation of operations) {
-      it(`${operation}: 404: an unknown, a foreign and a deleted endpoint get the same text`, async () => {
+      it(`returns equal 404 texts for unknown, foreign and deleted endpoints: ${operation}`, async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks[operation](unknown));
         await eachCase(answers, (answer) => expectError(answer, 'not_found'));
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it(`${operation}: keeps the endpoint of another club`, async () => {
+      it(`keeps the endpoint of another club: ${operation}`, async () => {
         const foreign = (await openEndpointScene()).endpoint;
-        // From a state that each of them would leave.
+        // The endpoint begins in a state that the operation would change.
         await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
         const before = await endpointRow(foreign.id);
         await scene.webhooks[operation](foreign.id);
         expect(await endpointRow(foreign.id)).to.deep.equal(before);
       });
 
-      it(`${operation}: shows no secret`, async () => {
+      it(`shows no secret: ${operation}`, async () => {
         expect((await move(operation)).text)
           .to.not.include('whsec_')
           .and.not.include('"secret"');
@@ -319,8 +319,8 @@ describe('the state of a webhook endpoint', () => {
     }
   });
 
-  describe('two at the same time act in their order', () => {
-    /** The result of each order, from an enabled endpoint with two waiting deliveries. */
+  describe('two simultaneous operations', () => {
+    /** The result of each order, from an enabled endpoint with two pending deliveries. */
     const orders = [
       { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },
       { first: 'enable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
@@ -330,7 +330,7 @@ describe('the state of a webhook endpoint', () => {
       { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
     ] as const;
     for (const { first, second, statuses, status, pending } of orders) {
-      it(`${first}, then ${second}: ${status}, ${pending} pending`, async () => {
+      it(`act in the order of their locks: ${first}, then ${second}: ${status}, ${pending} pending`, async () => {
         await queue(2);
         const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
         expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);

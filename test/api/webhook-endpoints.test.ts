@@ -12,7 +12,7 @@ import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.t
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { columnsHolding, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** A public address, so that a registration needs no name server; nothing is ever sent there. */
+/** A public address, so that a registration needs no name server. The test never sends to this address. */
 const publicUrl = 'https://93.184.216.34/hooks/club';
 const good = { url: publicUrl, event_types: ['student.created'] };
 
@@ -49,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     });
 
-    it('makes a secret of 32 bytes, stores it encrypted and shows it only once', async () => {
+    it('generates a secret of 32 bytes, stores it encrypted and shows it only once', async () => {
       const { body } = await register(club, good);
       const { endpoint, secret } = body.data;
       expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).to.have.length(32);
@@ -69,7 +69,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       );
     });
 
-    it('gives each endpoint a secret of its own', async () => {
+    it('gives each endpoint a separate secret', async () => {
       const secrets = [];
       for (let index = 0; index < 3; index++) secrets.push((await register(club, good)).body.data.secret);
       expect(new Set(secrets).size).to.equal(3);
@@ -92,14 +92,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       });
     });
 
-    it('keeps the url as it is written', async () => {
+    it('stores the url unchanged', async () => {
       const url = 'https://93.184.216.34:8443/Hooks/%7Eclub?a=b&c=%20d';
       expect((await register(club, { ...good, url })).body.data.endpoint.url).to.equal(url);
     });
   });
 
   describe('409', () => {
-    it('endpoint_limit_reached: beyond 20 endpoints in a club; writes nothing', async () => {
+    it('returns endpoint_limit_reached beyond 20 endpoints in a club, and writes nothing', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       expect((await register(club, good)).status).to.equal(201);
       const before = await rowCounts();
@@ -108,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await register(await buildClub(), good)).status).to.equal(201);
     });
 
-    it('endpoint_limit_reached: one of three at the same time succeeds beside 19 endpoints', async () => {
+    it('returns endpoint_limit_reached to two of three simultaneous requests next to 19 endpoints', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       const answers = await allAtOnce(club.id, () => [
         register(club, good),
@@ -119,14 +119,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await list(club)).body.total).to.equal(20);
     });
 
-    it('endpoint_limit_reached: counts a disabled endpoint', async () => {
+    it('counts a disabled endpoint towards the limit, with endpoint_limit_reached', async () => {
       const endpoints = await Promise.all(Array.from({ length: 20 }, () => buildEndpoint(club.id, publicUrl)));
       await alter('webhook_endpoints', endpoints[0]?.id ?? '', { status: 'disabled', disabled_reason: 'manual' });
       expectError(await register(club, good), 'endpoint_limit_reached');
     });
   });
 
-  describe('400 and 422: writes nothing', () => {
+  describe('400 and 422 without a written row', () => {
     let before: Record<string, number>;
     beforeEach(async () => {
       before = await rowCounts();
@@ -135,7 +135,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: a url of 0 or 2049 characters, a description of 201', async () => {
+    it('returns 422 for a url of 0 or 2049 characters and a description of 201', async () => {
       await eachCase(
         [
           { ...good, url: '' },
@@ -150,29 +150,29 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       'an empty list': [],
       'the wildcard *': ['*'],
       'student.*': ['student.*'],
-      'webhook.test, which nobody can ask for': ['webhook.test'],
+      'webhook.test, which cannot be subscribed': ['webhook.test'],
       'an unknown type': ['student.promoted'],
-      'an unknown type among known ones': ['student.created', 'student.promoted'],
+      'an unknown type among known types': ['student.created', 'student.promoted'],
       'another case': ['Student.Created'],
-      'the same type twice': ['student.created', 'student.created'],
+      'one type twice': ['student.created', 'student.created'],
       'an empty name': [''],
     };
     for (const [title, types] of Object.entries(wrongTypes)) {
-      it(`422: event_types: ${title}`, async () => {
+      it(`returns 422 for event_types with ${title}`, async () => {
         const answer = await register(club, { ...good, event_types: types });
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.match(/^event_types/);
       });
     }
 
-    it('400: event_types of another JSON type', async () => {
+    it('returns 400 for event_types of another JSON type', async () => {
       await eachCase(
         ['student.created', { 0: 'student.created' }, [1], [null], [['student.created']], null],
         async (types) => expectError(await register(club, { ...good, event_types: types }), 'malformed_request'),
       );
     });
 
-    it('400: a given status, secret or id', async () => {
+    it('returns 400 for a given status, secret or id', async () => {
       await eachCase([{ status: 'disabled' }, { secret: 'whsec_AAAA' }, { id: newId() }], async (extra) =>
         expectError(await register(club, { ...good, ...extra }), 'malformed_request'),
       );
@@ -186,14 +186,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
         'javascript:alert(1)',
         '//93.184.216.34/',
       ],
-      'no url at all': [
-        'hooks',
-        '/hooks',
-        'https://',
-        'https:///hooks',
-        'https://exa mple.com/',
-        'https:93.184.216.34',
-      ],
+      'no url': ['hooks', '/hooks', 'https://', 'https:///hooks', 'https://exa mple.com/', 'https:93.184.216.34'],
       credentials: ['https://user@93.184.216.34/', 'https://user:pass@93.184.216.34/', 'https://:pass@93.184.216.34/'],
       localhost: ['https://localhost/', 'https://LOCALHOST:8443/', 'https://localhost./', 'https://api.localhost/'],
       'a private or reserved address': [
@@ -223,7 +216,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       ],
     };
     for (const [title, urls] of Object.entries(refused)) {
-      it(`422 url_not_allowed: ${title}`, async () => {
+      it(`returns 422 url_not_allowed for ${title}`, async () => {
         await eachCase(urls, async (url) => {
           const answer = await register(club, { ...good, url });
           expect(answer.body?.error?.code).to.equal('url_not_allowed');
@@ -233,7 +226,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
     }
   });
 
-  describe('names', () => {
+  describe('host names', () => {
     const hosts: Record<string, readonly string[]> = {
       'public.example.test': ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946'],
       'private.example.test': ['10.1.2.3'],
@@ -242,7 +235,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
     };
     let names: NameServer;
     let api: ServedApp;
-    before('a name server and an API that asks it', async () => {
+    before('start a name server and an API that uses it', async () => {
       names = await startNameServer((name) => hosts[name]);
       api = await serveApp({ resolve: dnsResolver([names.address]) });
     });
@@ -256,11 +249,11 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
         body: { ...good, url },
       });
 
-    it('201: a name with public addresses', async () => {
+    it('are accepted with public addresses', async () => {
       expect((await registerName('https://public.example.test/hooks')).status).to.equal(201);
     });
 
-    it('422 url_not_allowed: an unknown name and names with a private address get the same text', async () => {
+    it('are refused with equal texts if unknown or private, with 422 url_not_allowed', async () => {
       const answers = [];
       for (const name of ['unknown', 'private', 'private6', 'mixed']) {
         answers.push(await registerName(`https://${name}.example.test/hooks`));
@@ -273,7 +266,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/webhook-endpoints', () => {
-  it('200: lists whole records of this club, oldest first, by pages', async () => {
+  it('lists whole records of this club, oldest first, in pages', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     await register(other, good);
     const created = [];
@@ -292,8 +285,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const subscription = await buildSubscription(publicUrl);
       const member = await buildMember(subscription.clubId, 'admin');
       await buildWebhookDelivery(subscription);
-      const done = await buildWebhookDelivery(subscription);
-      await alter('webhook_deliveries', done.id, { status: 'succeeded' });
+      const otherDelivery = await buildWebhookDelivery(subscription);
+      await alter('webhook_deliveries', otherDelivery.id, { status: 'succeeded' });
       const path = `/v1/clubs/${subscription.clubId}/webhook-endpoints/${subscription.endpoint.id}`;
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);
     });
@@ -325,7 +318,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  it('404: an unknown endpoint and one of another club get the same text', async () => {
+  it('returns equal 404 texts for an unknown endpoint and an endpoint of another club', async () => {
     const club = await buildClub();
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await read(club, newId()), await read(club, foreign.id)];

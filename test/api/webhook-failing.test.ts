@@ -1,4 +1,4 @@
-/** An endpoint that accepts nothing for 5 days is disabled, its queue canceled, its administrators told (STATE-5). */
+/** Tests that an endpoint without a success for 5 days is disabled, its queue canceled and its administrators notified (STATE-5). */
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -32,7 +32,7 @@ describe('an endpoint that fails for 5 days', () => {
     now = Date.now();
   });
 
-  /** The step of a delivery, against a receiver that answers this. */
+  /** Runs the step of a delivery, at a receiver that returns this status. */
   const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryDeps> = {}) =>
     attemptDelivery(
       await answering(
@@ -51,7 +51,7 @@ describe('an endpoint that fails for 5 days', () => {
     await attempt(delivery.id, 500);
     return delivery;
   };
-  /** An attempt that was asked for by hand, so that it does not wait for the breaker. */
+  /** Makes a requested attempt, which does not wait for the breaker. */
   const failsByHand = async () => {
     const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
     await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
@@ -63,10 +63,10 @@ describe('an endpoint that fails for 5 days', () => {
   const read = async () => (await scene.webhooks.read(id)).body.data;
   const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
 
-  describe('is disabled', () => {
-    it('at the next failed attempt, with the reason and the time of the first failure', async () => {
+  describe('the disabling of the endpoint', () => {
+    it('happens at the next failed attempt, with the reason and the time of the first failure', async () => {
       await failingFor(5 * day);
-      await withClockStopped(failsOnce); // which takes no time
+      await withClockStopped(failsOnce); // the attempt takes no time
       const record = await read();
       expect(record).to.include({
         status: 'disabled',
@@ -80,21 +80,21 @@ describe('an endpoint that fails for 5 days', () => {
       expect(record).to.not.have.property('hold_until');
     });
 
-    it('by its gate, when nothing is attempted', async () => {
+    it('happens by its gate if no delivery is attempted', async () => {
       await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
     });
 
-    it('by its gate at that very moment, whatever else the gate waits for', async () => {
+    it('happens by its gate at the exact time, even if the gate waits for a later time', async () => {
       await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
       expect(await tend(now + minute - 1)).to.include({ done: false });
       expect(await tend(now + minute)).to.include({ outcome: 'disabled' });
     });
 
-    it('with its queue canceled, each delivery woken and one mail requested', async () => {
+    it('cancels its queue, wakes each delivery and requests one mail', async () => {
       await failingFor(5 * day);
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
       const last = await buildWebhookDelivery(scene.subscription, new Date(now));
@@ -109,15 +109,15 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('is not disabled', () => {
-    it('a minute before the 5 days are over', async () => {
+  describe('the status enabled', () => {
+    it('stays until a minute before the end of the 5 days', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('when a delivery succeeds, which clears its failures', async () => {
+    it('stays after a successful delivery, which clears the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -127,14 +127,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('when it never failed, however old its last success is', async () => {
+    it('stays for an endpoint that never failed, even if its last success is old', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('while it is paused; enabled again, it has 5 days more', async () => {
+    it('returns after a pause, with another 5 days until the disabling', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -146,10 +146,10 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('by an attempt that the service never made', async () => {
+    it('stays after attempts that the service could not make', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
-      const dies = { failpoint: () => Promise.reject(new Error('the worker died')) };
+      const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };
       for (let death = 1; death <= 4; death++) {
         await attempt(delivery.id, 500, dies).catch(() => undefined);
         await endLease(delivery.id);
@@ -160,20 +160,20 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('that answers 410 Gone', () => {
+  describe('an endpoint that answers 410 Gone', () => {
     it('is disabled as gone, with its queue canceled and a mail to its administrators', async () => {
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
-      const asked = await buildWebhookDelivery(scene.subscription, new Date(now));
-      await attempt(asked.id, 410);
+      const lastDelivery = await buildWebhookDelivery(scene.subscription, new Date(now));
+      await attempt(lastDelivery.id, 410);
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'gone', pending_deliveries: 0 });
-      await eachCase([waiting, asked], async (delivery) =>
+      await eachCase([waiting, lastDelivery], async (delivery) =>
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null }),
       );
-      expect((await deliveryRow(asked.id)).attemptCount).to.equal(1);
+      expect((await deliveryRow(lastDelivery.id)).attemptCount).to.equal(1);
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal(['webhook_endpoint_gone']);
     });
 
-    it('can be enabled again, and recovers what was canceled', async () => {
+    it('can be enabled again, and recovers the canceled deliveries', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 410);
       await scene.webhooks.enable(id);
@@ -182,8 +182,8 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('that is throttled', () => {
-    it('by its first 429, so that no other delivery is attempted, and by no first 500', async () => {
+  describe('a throttled endpoint', () => {
+    it('is throttled by its first 429, but not by its first 500, so that no other delivery is attempted', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),
@@ -197,7 +197,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await deliveryRow(third.id)).attemptCount).to.equal(0);
     });
 
-    it('for an hour, sends its administrators one mail at the next failure', async () => {
+    it('mails its administrators at the next failure after an hour', async () => {
       await failingFor(hour, { breaker_step: 6, throttled_since: new Date(now - hour + 1) });
       await failsByHand();
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal([]);
@@ -212,8 +212,8 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('an e-mail goes to the club’s administrators', () => {
-    it('to owners and admins, and to no one else', async () => {
+  describe('the e-mail about a disabled endpoint', () => {
+    it('is sent to owners and admins, and to no other member', async () => {
       const [admin, editor, support] = [
         await buildMember(scene.club.id, 'admin'),
         await buildMember(scene.club.id, 'editor'),
@@ -239,13 +239,13 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await mailsTo(scene.subscription.studentId)).to.deep.equal([]);
     });
 
-    it('not when an administrator disabled the endpoint', async () => {
+    it('is not sent if an administrator disabled the endpoint', async () => {
       await failingFor(6 * day);
       await scene.webhooks.disable(id);
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('once for two attempts at the same time and the gate', async () => {
+    it('is sent once for two simultaneous attempts and the gate', async () => {
       await failingFor(5 * day);
       const due = () => buildWebhookDelivery(scene.subscription, new Date(now));
       const both = [await due(), await due()];
@@ -255,7 +255,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([failingMail]);
     });
 
-    it('for each of 8 endpoints, beyond the limit of mails an hour', async () => {
+    it('is sent for each of 8 endpoints, beyond the limit of mails an hour', async () => {
       const endpoints = [scene.endpoint];
       while (endpoints.length < 8) endpoints.push(await buildEndpoint(scene.club.id, publicUrl));
       for (const endpoint of endpoints) {
@@ -268,10 +268,10 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.have.length(8);
     });
 
-    /** Sends what waits for the owner. @returns the mails */
+    /** Sends the pending mails of the owner. @returns the mails */
     const sendAll = async (): Promise<OutgoingMail[]> => {
       const { db, vault } = await testDeps();
-      const sent: OutgoingMail[] = [];
+      const outbox: OutgoingMail[] = [];
       const rows = await db.source.query<{ id: Id }[]>(
         `SELECT id FROM transactional_mails WHERE administrator_id = $1 AND template = $2`,
         [scene.club.owner.id, failingMail],
@@ -279,7 +279,7 @@ describe('an endpoint that fails for 5 days', () => {
       const deps = {
         db,
         vault,
-        sendMail: async (mail: OutgoingMail) => void sent.push(mail),
+        sendMail: async (mail: OutgoingMail) => void outbox.push(mail),
         links: {
           classroomUrl: 'https://{slug}.example.com',
           dashboardUrl: 'https://dashboard.example.com',
@@ -290,10 +290,10 @@ describe('an endpoint that fails for 5 days', () => {
         onOutcome() {},
       };
       for (const { id: mailId } of rows) await sendTransactionalMail(deps, mailId, now + minute);
-      return sent;
+      return outbox;
     };
 
-    it('with club, url and a link to the endpoint', async () => {
+    it('contains club, url and a link to the endpoint', async () => {
       await failingFor(5 * day);
       await failsOnce();
       const [mail, ...others] = await sendAll();
@@ -304,7 +304,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(mail?.text).to.not.include('Stella').and.not.include('whsec_');
     });
 
-    it('not when the endpoint was deleted since', async () => {
+    it('is not sent if the endpoint was deleted meanwhile', async () => {
       await failingFor(5 * day);
       await failsOnce();
       await scene.webhooks.remove(id);
@@ -312,7 +312,7 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  it('begins anew when it is enabled again: five further failures throttle it', async () => {
+  it('counts failures from zero after it is enabled again, and is throttled after five further failures', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

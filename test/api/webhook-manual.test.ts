@@ -1,4 +1,4 @@
-/** Deliveries by hand: a test, a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
+/** Tests deliveries by hand: a test and a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const minute = 60_000;
 const day = 1_440 * minute;
-/** The acts that take an endpoint out of `enabled`. */
+/** The operations that end the state `enabled` of an endpoint. */
 const shut = ['pause', 'disable'] as const;
 
 describe('webhook tests and resends', () => {
@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('202: returns the whole webhook.test delivery, due now, as it is read afterwards', async () => {
+    it('returns the whole webhook.test delivery, due now, as later reads do', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -70,14 +70,14 @@ describe('webhook tests and resends', () => {
       expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
     });
 
-    it('sends to this endpoint only, which cannot subscribe to webhook.test', async () => {
+    it('sends only to this endpoint, which cannot subscribe to webhook.test', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await sendTest();
       expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
       expect((await read()).event_types).to.not.include('webhook.test');
     });
 
-    it('wakes the delivery and not the gate, also while the breaker is open', async () => {
+    it('wakes the delivery and not the gate, even while the breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       let answer: Answer | undefined;
       const wakes = await wakesBy(scene.club.id, async () => (answer = await sendTest()));
@@ -88,7 +88,7 @@ describe('webhook tests and resends', () => {
       expect(await deliveryRow(answer?.body.data.id)).to.include({ requested: 'test', schedulePosition: 0 });
     });
 
-    it('makes a new event each time', async () => {
+    it('creates a new event each time', async () => {
       const events = [(await sendTest()).body.data.event_id, (await sendTest()).body.data.event_id];
       expect(new Set(events).size).to.equal(2);
     });
@@ -100,7 +100,7 @@ describe('webhook tests and resends', () => {
     });
 
     for (const operation of shut) {
-      it(`409 endpoint_not_enabled after ${operation}: writes nothing`, async () => {
+      it(`returns 409 endpoint_not_enabled after ${operation}, and writes nothing`, async () => {
         await scene.webhooks[operation](id);
         const before = await rowCounts();
         const wakes = await wakesBy(scene.club.id, async () => expectError(await sendTest(), 'endpoint_not_enabled'));
@@ -108,20 +108,20 @@ describe('webhook tests and resends', () => {
         expect({ ...(await rowCounts()), wakes: 0 }).to.deep.equal({ ...before, wakes: 0 });
       });
 
-      it(`409 endpoint_not_enabled: a test that waits for ${operation}`, async () => {
+      it(`returns 409 endpoint_not_enabled for a test that waits for ${operation}`, async () => {
         const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), sendTest]);
-        if (!late) throw new Error('There are two answers.');
+        if (!late) throw new Error('Two requests returned fewer than two answers');
         expectError(late, 'endpoint_not_enabled');
         expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
       });
     }
 
-    it('a later disable cancels the test', async () => {
-      const [made] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
-      expect(await deliveryRow(made?.body.data.id)).to.include({ status: 'canceled', requested: null });
+    it('is canceled by a later disable', async () => {
+      const [answer] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
+      expect(await deliveryRow(answer?.body.data.id)).to.include({ status: 'canceled', requested: null });
     });
 
-    it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
+    it('returns equal 404 texts for an unknown, a foreign and a deleted endpoint', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.sendTest(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));
@@ -137,7 +137,7 @@ describe('webhook tests and resends', () => {
     const resend = () => scene.webhooks.resend(id, delivery.id);
     const end = (status: string, columns: object = {}) =>
       alter('webhook_deliveries', delivery.id, { status, completed_at: new Date(), ...columns });
-    /** A refusal changes no row and wakes no run. */
+    /** Asserts that a refusal changes no row and wakes no run. */
     const expectRefused = async (code: 'payload_purged' | 'endpoint_not_enabled' | 'not_found') => {
       const before = await deliveryRow(delivery.id);
       expect(await wakesBy(scene.club.id, async () => expectError(await resend(), code))).to.deep.equal([]);
@@ -145,7 +145,7 @@ describe('webhook tests and resends', () => {
     };
 
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`202: ${status}: requests one manual attempt and keeps the delivery’s state`, async () => {
+      it(`requests one manual attempt of a ${status} delivery, and keeps its state`, async () => {
         await end(status, { attempt_count: 8, schedule_position: 8 });
         const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         const { status: answered, body } = await resend();
@@ -162,7 +162,7 @@ describe('webhook tests and resends', () => {
       });
     }
 
-    it('202: pending: moves the next attempt to now and keeps the position in the schedule', async () => {
+    it('moves the next attempt of a pending delivery to now, and keeps its position in the schedule', async () => {
       await alter('webhook_deliveries', delivery.id, {
         next_attempt_at: new Date(Date.now() + 60 * minute),
         attempt_count: 3,
@@ -177,7 +177,7 @@ describe('webhook tests and resends', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', parkedAt: null, schedulePosition: 3 });
     });
 
-    it('202: overdue: is due from now, so that the sweeper does not count it as forgotten', async () => {
+    it('makes an overdue delivery due now, so that the sweeper does not count it as forgotten', async () => {
       await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 60 * minute) });
       await withClockStopped(async (now) => {
         const { data } = (await resend()).body;
@@ -185,21 +185,21 @@ describe('webhook tests and resends', () => {
       });
     });
 
-    it('wakes the delivery and not the gate, also while the breaker is open', async () => {
+    it('wakes the delivery and not the gate, even while the breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       expect(await wakesBy(scene.club.id, resend)).to.deep.equal([deliveryRun(delivery)]);
       const [wake] = await wakesOf(scene.club.id);
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
     });
 
-    it('202: a second request before the attempt adds none', async () => {
+    it('adds nothing for a second request before the attempt', async () => {
       await end('failed');
       await resend();
       expect((await resend()).status).to.equal(202);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('keeps a requested test or recovery as it is, and unparks it', async () => {
+    it('keeps a requested test or recovery, and releases it from the gate', async () => {
       await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
@@ -208,13 +208,13 @@ describe('webhook tests and resends', () => {
     });
 
     describe('409 payload_purged', () => {
-      it('its body was purged; the delivery stays in the history', async () => {
+      it('is returned after the body was purged, and keeps the delivery in the history', async () => {
         await end('failed', { payload_purged_at: new Date() });
         expect((await scene.webhooks.delivery(id, delivery.id)).body.data.payload_purged).to.equal(true);
         await expectRefused('payload_purged');
       });
 
-      it('30 days after its creation, before retention runs', async () => {
+      it('is returned 30 days after the creation, before retention runs', async () => {
         await end('failed');
         clock.advance(30 * day - minute);
         expect((await resend()).status).to.equal(202);
@@ -224,14 +224,14 @@ describe('webhook tests and resends', () => {
         await expectRefused('payload_purged');
       });
 
-      it('its student was removed', async () => {
+      it('is returned after the student was removed', async () => {
         const path = `/v1/clubs/${scene.club.id}/students/${scene.subscription.studentId}`;
         expect((await call('DELETE', path, { token: scene.club.owner.token })).status).to.be.below(300);
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
         await expectRefused('payload_purged');
       });
 
-      it('the delivery expired', async () => {
+      it('is returned after the delivery expired', async () => {
         await end('canceled', { cancel_reason: 'expired', payload_purged_at: new Date() });
         await expectRefused('payload_purged');
       });
@@ -239,16 +239,16 @@ describe('webhook tests and resends', () => {
 
     describe('409 endpoint_not_enabled', () => {
       for (const operation of shut) {
-        it(`after ${operation}, when the endpoint is not enabled`, async () => {
+        it(`is returned after ${operation}, if the endpoint is not enabled`, async () => {
           await end('failed');
           await scene.webhooks[operation](id);
           await expectRefused('endpoint_not_enabled');
         });
 
-        it(`when it waits for ${operation}`, async () => {
+        it(`is returned to a request that waits for ${operation}`, async () => {
           await end('failed');
           const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), resend]);
-          if (!late) throw new Error('There are two answers.');
+          if (!late) throw new Error('Two requests returned fewer than two answers');
           expectError(late, 'endpoint_not_enabled');
           expect((await deliveryRow(delivery.id)).requested).to.equal(null);
         });
@@ -256,7 +256,7 @@ describe('webhook tests and resends', () => {
     });
 
     describe('404', () => {
-      it('deliveries that are unknown, foreign or of another endpoint get the same text', async () => {
+      it('has equal texts for deliveries that are unknown, foreign or of another endpoint', async () => {
         const answers = [];
         for (const unknown of await noDeliveriesOf(scene)) answers.push(await scene.webhooks.resend(id, unknown));
         await eachCase(answers, (answer) => expectError(answer, 'not_found'));
@@ -269,7 +269,7 @@ describe('webhook tests and resends', () => {
         ).to.deep.equal([]);
       });
 
-      it('an unknown, a foreign and a deleted endpoint get the same text', async () => {
+      it('has equal texts for an unknown, a foreign and a deleted endpoint', async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) {
           answers.push(await scene.webhooks.resend(unknown, delivery.id));
@@ -278,7 +278,7 @@ describe('webhook tests and resends', () => {
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it('comes before 409: an unknown delivery of a paused endpoint', async () => {
+      it('is returned in preference to 409 for an unknown delivery of a paused endpoint', async () => {
         await scene.webhooks.pause(id);
         await eachCase(await noDeliveriesOf(scene), async (unknown) =>
           expectError(await scene.webhooks.resend(id, unknown), 'not_found'),

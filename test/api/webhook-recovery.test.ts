@@ -28,7 +28,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     id = scene.endpoint.id;
   });
   const recover = (since: Date | string = ago(hour)): Promise<Answer> => scene.webhooks.recover(id, since);
-  /** A delivery of the endpoint that ended like this. */
+  /** Creates a delivery of the endpoint with this final state. */
   const ended = async (columns: object, createdAt = new Date()): Promise<TestWebhookDelivery> => {
     const delivery = await buildWebhookDelivery(scene.subscription, createdAt);
     const usual = { status: 'failed', completed_at: createdAt, attempt_count: 8, schedule_position: 8 };
@@ -39,7 +39,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   describe('202', () => {
     useStoppedClock();
 
-    it('makes failed deliveries pending for one attempt each, parked at the gate, and counts them', async () => {
+    it('sets failed deliveries to pending for one attempt each, parked at the gate, and counts them', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
@@ -51,7 +51,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         expect(record.next_attempt_at).to.equal(clock.now().toISOString());
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ requested: 'recovery', schedulePosition: 8 });
-        expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate releases it
+        expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate releases the delivery
       });
       expect((await scene.webhooks.read(id)).body.data.pending_deliveries).to.equal(2);
     });
@@ -64,14 +64,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', requested: 'recovery' });
     });
 
-    it('excludes deliveries of removed students and expired ones, whose body is gone', async () => {
-      const gone = { status: 'canceled', payload_purged_at: new Date() };
+    it('excludes deliveries of removed students and expired deliveries, which have no body', async () => {
+      const purged = { status: 'canceled', payload_purged_at: new Date() };
       const deliveries = [
-        await ended({ ...gone, cancel_reason: 'student_removed' }),
-        await ended({ ...gone, cancel_reason: 'expired' }),
-        // Also where the body is not yet purged.
+        await ended({ ...purged, cancel_reason: 'student_removed' }),
+        await ended({ ...purged, cancel_reason: 'expired' }),
+        // A removed student's delivery is excluded before its body is purged.
         await ended({ status: 'canceled', cancel_reason: 'expired' }),
-        // And a delivery that had failed before its student was removed.
+        // A delivery that failed before its student was removed is excluded too.
         await ended({ payload_purged_at: new Date() }),
       ];
       const before = await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)));
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
     });
 
-    it('since counts from the end of a delivery, inclusive', async () => {
+    it('compares since with the end of a delivery, inclusive', async () => {
       const failedAt = ago(2 * hour);
       await ended({ completed_at: failedAt }, ago(2 * day));
       expect((await recover(new Date(failedAt.getTime() + 1))).body.data.recovered).to.equal(0);
@@ -101,13 +101,13 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       }
     });
 
-    it('reaches 30 days back, for deliveries not older than 30 days', async () => {
+    it('includes deliveries of the last 30 days', async () => {
       await ended({ completed_at: ago(29 * day) }, ago(29.9 * day));
       await ended({ completed_at: ago(29 * day) }, ago(30.1 * day));
       expect((await recover(ago(30 * day - minute))).body.data.recovered).to.equal(1);
     });
 
-    it('a date more than 30 days back counts as 30 days back: a client’s own clock may be behind', async () => {
+    it('treats an older date as 30 days ago, because the client’s clock may be slow', async () => {
       for (const since of [ago(30 * day), ago(30 * day + 1), ago(60 * day), '1970-01-01T00:00:00Z']) {
         await ended({ completed_at: ago(29.9 * day) }, ago(29.9 * day));
         await ended({ completed_at: ago(29.9 * day) }, ago(30.1 * day));
@@ -130,10 +130,10 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([gateRun({ id })]);
       const [wake] = await wakesOf(scene.club.id);
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
-      expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // should the wake be lost, the sweeper sees it
+      expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // the sweeper finds the delivery if the wake is lost
     });
 
-    it('changes and wakes nothing when it finds nothing', async () => {
+    it('changes and wakes nothing if it finds nothing', async () => {
       const before = await endpointRow(id);
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([]);
       expect(await endpointRow(id)).to.deep.equal(before);
@@ -145,22 +145,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await recover()).body.data.recovered).to.equal(0);
     });
 
-    it('recovers each delivery once for two requests at the same time', async () => {
+    it('recovers each delivery once for two simultaneous requests', async () => {
       for (let count = 0; count < 3; count++) await ended({});
       const answers = await oneAfterAnother(id, [() => recover(), () => recover()]);
       expect(answers.map(({ body }) => body.data.recovered)).to.deep.equal([3, 0]);
     });
 
-    it('recovers while the breaker is open, too', async () => {
+    it('recovers even while the breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + hour) });
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
     });
   });
 
-  describe('409 endpoint_not_enabled: recovers nothing', () => {
+  describe('409 endpoint_not_enabled without a recovery', () => {
     for (const operation of ['pause', 'disable'] as const) {
-      it(`after ${operation}, when the endpoint is not enabled`, async () => {
+      it(`is returned after ${operation}, if the endpoint is not enabled`, async () => {
         const delivery = await ended({});
         await scene.webhooks[operation](id);
         const wakes = await wakesBy(scene.club.id, async () => expectError(await recover(), 'endpoint_not_enabled'));
@@ -169,22 +169,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     }
 
-    it('after a disable at the same time that comes first', async () => {
+    it('is returned after a simultaneous disable that is first', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
-      if (!late) throw new Error('There are two answers.');
+      if (!late) throw new Error('Two requests returned fewer than two answers');
       expectError(late, 'endpoint_not_enabled');
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('a disable at the same time that comes second cancels what was recovered', async () => {
+    it('is not returned before a simultaneous disable, which cancels the recovered deliveries', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
     });
   });
 
-  describe('422 and 400: recovers nothing', () => {
+  describe('400 and 422 without a recovery', () => {
     let delivery: TestWebhookDelivery;
     beforeEach(async () => {
       delivery = await ended({});
@@ -193,7 +193,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('422: a date in the future, or in a year beyond the contract; the message names the field', async () => {
+    it('returns 422 with the field’s name for a date in the future or beyond the contract’s years', async () => {
       await eachCase([ago(-minute), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');
@@ -201,7 +201,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     });
 
-    it('422: a malformed date-time; the message names the field', async () => {
+    it('returns 422 with the field’s name for a malformed date-time', async () => {
       await eachCase(['', 'yesterday', '2026-11-20', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');
@@ -209,18 +209,18 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     });
 
-    it('422: a leap second', async () => {
+    it('returns 422 for a leap second', async () => {
       expectError(await recover('2016-12-31T23:59:60Z'), 'invalid_request');
     });
 
-    it('422 comes before 409 and 404', async () => {
+    it('returns 422 in preference to 409 and 404', async () => {
       await scene.webhooks.pause(id);
       expectError(await recover(ago(-minute)), 'invalid_request');
       expectError(await scene.webhooks.recover(newId(), ago(-minute)), 'invalid_request');
     });
   });
 
-  it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
+  it('returns equal 404 texts for an unknown, a foreign and a deleted endpoint', async () => {
     const answers = [];
     for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.recover(unknown, ago(hour)));
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));

@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   });
   const rotate = (body: unknown = {}) => scene.webhooks.rotate(id, body);
   const read = async () => (await scene.webhooks.read(id)).body.data;
-  /** The stored secrets, opened: the current secret, and the previous one. */
+  /** Returns the decrypted secrets: the current secret and the previous secret. */
   const storedSecrets = async () => {
     const { vault } = await testDeps();
     const { secret, previousSecret } = await endpointRow(id);
@@ -37,7 +37,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   };
 
   describe('200', () => {
-    it('returns the endpoint and a new secret, and keeps the former one for 24 hours', async () => {
+    it('returns the endpoint and a new secret, and keeps the former secret for 24 hours', async () => {
       const before = await read();
       clock.advance(hour);
       const { status, body } = await rotate();
@@ -57,29 +57,29 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('needs no body: none at all, one of no length, and one of no length in chunks', async () => {
+    it('accepts no body, an empty body, and an empty body in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
-      await eachCase([{}, empty, chunked], async (sent) => {
+      await eachCase([{}, empty, chunked], async (payload) => {
         const { club, endpoint } = await openEndpointScene();
         const path = `/v1/clubs/${club.id}/webhook-endpoints/${endpoint.id}/rotate-secret`;
-        const { status, body } = await call('POST', path, { ...sent, token: club.owner.token });
+        const { status, body } = await call('POST', path, { ...payload, token: club.owner.token });
         expect([status, body.data.endpoint.id]).to.deep.equal([200, endpoint.id]);
       });
     });
 
-    it('signs with the new secret first, then with the former; stores both encrypted', async () => {
+    it('signs with the new secret first and then with the former, and stores both encrypted', async () => {
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);
-      await eachCase([secret, scene.endpoint.secret], async (shown) => {
-        const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
+      await eachCase([secret, scene.endpoint.secret], async (shownSecret) => {
+        const key = Buffer.from(shownSecret.slice('whsec_'.length), 'base64');
         expect([sealed, previousSecret].some((bytes) => bytes?.includes(key))).to.equal(false);
-        expect(await columnsHolding(shown.slice('whsec_'.length))).to.deep.equal([]);
+        expect(await columnsHolding(shownSecret.slice('whsec_'.length))).to.deep.equal([]);
       });
     });
 
-    it('shows the secret in this answer only', async () => {
+    it('shows the secret only in this answer', async () => {
       const { secret } = (await rotate()).body.data;
       const { webhooks } = scene;
       const others = [
@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
 
     for (const state of ['pause', 'disable'] as const) {
-      it(`works after ${state}, so that a leaked secret can be changed before anything is sent`, async () => {
+      it(`works after ${state}, so that a leaked secret can be changed before the next delivery`, async () => {
         await scene.webhooks[state](id);
         const { status } = await read();
         expect((await rotate()).body.data.endpoint.status).to.equal(status);
@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([secret, first]);
     });
 
-    it('expire_previous within 24 hours: drops the oldest secret, keeps the last one for 24 hours', async () => {
+    it('drops the oldest secret with expire_previous, and keeps the last secret for 24 hours', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(hour);
       const { status, body } = await rotate({ expire_previous: true });
@@ -129,15 +129,15 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(Date.parse(expiresAt) - Date.parse(rotatedAt)).to.equal(24 * hour);
     });
 
-    it('expire_previous without a valid former secret: rotates as usual', async () => {
+    it('rotates normally with expire_previous if no former secret is valid', async () => {
       const { secret } = (await rotate({ expire_previous: true })).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
     });
   });
 
-  describe('409 rotation_in_progress: a second rotation within 24 hours', () => {
+  describe('409 rotation_in_progress for a second rotation within 24 hours', () => {
     for (const body of [{}, { expire_previous: false }]) {
-      it(`${JSON.stringify(body)}: immediately and shortly before the 24 hours end; changes nothing`, async () => {
+      it(`changes nothing immediately and shortly before the 24 hours end: ${JSON.stringify(body)}`, async () => {
         await rotate();
         await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
         clock.advance(24 * hour - 30 * second);
@@ -146,15 +146,15 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('accepts one of two rotations at the same time, whose secret signs', async () => {
-      const [won, lost] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
-      expect(won?.status).to.equal(200);
-      if (!lost) throw new Error('There are two answers.');
-      expectError(lost, 'rotation_in_progress');
-      expect(await storedSecrets()).to.deep.equal([won?.body.data.secret, scene.endpoint.secret]);
+    it('accepts one of two simultaneous rotations, whose secret signs', async () => {
+      const [accepted, refused] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
+      expect(accepted?.status).to.equal(200);
+      if (!refused) throw new Error('Two requests returned fewer than two answers');
+      expectError(refused, 'rotation_in_progress');
+      expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('accepts both of two rotations at the same time with expire_previous, and keeps both secrets', async () => {
+    it('accepts both of two simultaneous rotations with expire_previous, and keeps both secrets', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),
@@ -164,22 +164,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
   });
 
-  describe('404 and 400: changes nothing', () => {
-    it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
+  describe('404 and 400 without a change', () => {
+    it('returns 404 with equal texts for an unknown, a foreign and a deleted endpoint', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.rotate(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('404: keeps the secret of another club’s endpoint', async () => {
+    it('returns 404 for another club’s endpoint, and keeps its secret', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.rotate(foreign.id, { expire_previous: true });
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('400: expire_previous of another type, a given secret, a list', async () => {
+    it('returns 400 for a wrong type of expire_previous, a given secret and a list', async () => {
       await alter('webhook_endpoints', id, { description: 'x' });
       await expectUnchangedBy(async () => {
         await eachCase(

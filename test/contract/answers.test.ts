@@ -1,4 +1,4 @@
-/** Successful answers of the contract: their statuses (DEC-2), their shapes (OP-2 to OP-15), and how lists are paged and filtered. */
+/** Tests successful answers of the contract: their statuses (DEC-2), their forms (OP-2 to OP-15), and the pages and filters of lists. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -19,24 +19,27 @@ function successOf({ responses: own, successStatus }: ContractOperation): Schema
 const resolved = (schema: SchemaObject): SchemaObject => dereference<SchemaObject>(schema, schemas);
 const propertiesOf = (schema: SchemaObject) => (resolved(schema)['properties'] ?? {}) as Record<string, SchemaObject>;
 
-describe('statuses of success, as docs/reference/http-status-codes.md chooses them', () => {
+describe('statuses of success, which docs/reference/http-status-codes.md defines', () => {
   const writes = operations.filter(({ method }) => method === 'post');
-  /** A path that ends in the name of records, of which a student may have only one: what is posted there becomes one of them. */
+  /**
+   * A path that ends in the name of records. A POST creates a record of this kind. A student may have only one avatar, so its name is
+   * singular.
+   */
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$|\/avatar$/.test(path);
-  /** Those that answer something else than a new record, and why. */
+  /** Operations that create no record immediately, and the reason. */
   const others: Readonly<Record<string, number>> = {
     askAgent: 200, // the status stays 200 (AGT-17)
-    createMediaTrack: 202, // a run makes it later
+    createMediaTrack: 202, // a run creates the record later
     enrollInAutomation: 202, // runs begin later, and not for all students
-    followMailLink: 302, // it leads elsewhere
-    importStudents: 202, // the file is taken; its rows become students later
-    openPublicMedia: 302, // it leads to where the file is now
+    followMailLink: 302, // a redirect
+    importStudents: 202, // the file is accepted, and its rows become students later
+    openPublicMedia: 302, // a redirect to the current address of the file
     openPublicThumbnail: 302,
   };
 
   for (const operation of operations) {
     const { operationId, method, responses: own, successStatus } = operation;
-    it(`${operationId} has one status of success, which goes with its method`, () => {
+    it(`returns one status of success, which fits its method: ${operationId}`, () => {
       expect(Object.keys(own).filter((status) => /^[23]/.test(status))).to.deep.equal([String(successStatus)]);
       if (method === 'get') expect(successStatus).to.equal(others[operationId] ?? 200);
       else if (method !== 'post') expect(successStatus).to.be.oneOf([200, 204]);
@@ -45,7 +48,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
     });
   }
 
-  it('answers 204 exactly if there is nothing to return', () => {
+  it('returns 204 exactly if it has no body', () => {
     const empty = operations.filter(
       (operation) => successOf(operation) === undefined && operation.successStatus !== 302,
     );
@@ -53,7 +56,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
     expect(operations.filter(({ successStatus }) => successStatus === 204).map(named)).to.deep.equal(empty.map(named));
   });
 
-  it('answers 202 if only the acceptance is reported', () => {
+  it('returns 202 if it only confirms the acceptance', () => {
     const accepted = { $ref: '#/components/schemas/Accepted' };
     const acceptedOperations = operations.filter(
       (operation) => JSON.stringify(successOf(operation)) === JSON.stringify(accepted),
@@ -62,15 +65,15 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
     for (const { operationId, successStatus } of acceptedOperations) expect(successStatus, operationId).to.equal(202);
   });
 
-  it('each of the exceptions is an operation that posts to a collection', () => {
+  it('has an operation that posts to a collection for each exception', () => {
     const posted: readonly string[] = writes.filter(isCollection).map(named);
     expect(posted).to.include.members(Object.keys(others).filter((operationId) => others[operationId] !== 302));
   });
 });
 
 /**
- * The answers of OP-2 to OP-15, in a notation of their own, with the names of records run together. OP-1
- * is a stream; 8 is an accepted notice.
+ * The answers of OP-2 to OP-15 in a short notation. OP-1 is missing because it is a stream, and OP-8 because it only confirms the
+ * acceptance of a notice.
  */
 const specified = `
   verifyStudentEmail        {data: {token: string, expires_at: datetime, student: Student}}
@@ -90,10 +93,10 @@ const specified = `
   .split('\n')
   .map((line) => /^(\w+) +(.*)$/.exec(line.trim()) ?? []);
 
-describe('shapes of success (OP-2 to OP-15)', () => {
+describe('forms of success (OP-2 to OP-15)', () => {
   const text = specified.map(([, , shape = '']) => shape).join(' ');
 
-  /** In the same notation: a record that a rule names by its name, every other one by its fields. */
+  /** Returns the form in this notation: the name of a record if a rule names it, and the fields of any other record. */
   function shapeOf(schema: SchemaObject): string {
     if (isReference(schema)) {
       const name = schema.$ref.split('/').at(-1) ?? '';
@@ -101,24 +104,24 @@ describe('shapes of success (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    // A shortened page says so (REC-10); the specification's shapes belong to complete pages.
+    // The field `shortened` marks an incomplete page (REC-10). The specification describes complete pages.
     const { shortened: _, ...properties } = propertiesOf(schema);
     const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
     );
-    expect(schema['required'], 'every field is always there').to.deep.equal(Object.keys(properties));
+    expect(schema['required'], 'every field is required').to.deep.equal(Object.keys(properties));
     return `{${fields.join(', ')}}`;
   }
 
   for (const [, operationId = '', shape] of specified) {
-    it(`${operationId} answers ${shape}`, () => {
+    it(`answer as specified: ${operationId} ${shape}`, () => {
       const operation = operations.find((one) => one.operationId === operationId);
       const schema = operation && successOf(operation);
       expect(schema && shapeOf(schema)).to.equal(shape);
     });
   }
 
-  it('askAgent answers with a stream of events', () => {
+  it('answer a question with a stream of events: askAgent', () => {
     const operation = operations.find(({ operationId }) => operationId === 'askAgent');
     expect(operation?.contentTypes).to.deep.equal(['text/event-stream']);
   });
@@ -130,14 +133,14 @@ describe('lists', () => {
   const filtersOf = ({ parameters }: ContractOperation) =>
     parameters.filter(({ in: place, name }) => place === 'query' && !name.startsWith('page'));
 
-  it('are what is called a list, and nothing else is', () => {
+  it('are exactly the operations whose names begin with `list`', () => {
     const called = operations.filter(({ operationId }) => operationId.startsWith('list'));
     expect(called).not.to.deep.equal([]);
     expect(lists.map(named)).to.deep.equal(called.map(named));
   });
 
   for (const operation of lists) {
-    it(`${operation.operationId} is paged, says its total, and filters by fields of its records`, () => {
+    it(`have pages, a total, and filters by fields of their records: ${operation.operationId}`, () => {
       const names = operation.parameters.map(({ name }) => name);
       expect(names).to.include.members(['page', 'page_size']);
       const body = propertiesOf(successOf(operation) ?? {});
@@ -145,15 +148,15 @@ describe('lists', () => {
       const fields = Object.keys(propertiesOf((body['data']?.['items'] ?? {}) as SchemaObject));
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
-        if (['q', 'since', 'until'].includes(name)) continue; // A field may hold the whole record of the filter, or a time. A filter may take several values, and a field may hold several.
-        // A record may hold another one whole, or say by a time what the filter asks for; a filter may take several values, a field hold them.
+        if (['q', 'since', 'until'].includes(name)) continue;
+        // A record may contain the filtered record itself or a time. A filter and a field may have several values.
         const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);
       }
     });
   }
 
-  /** The number of filters of OP-5 to OP-7, and their values. */
+  /** The filters of OP-5 to OP-7, with their values. */
   const filters: Readonly<Record<string, readonly object[]>> = {
     listAssignmentSubmissions: [
       { enum: ['submitted', 'approved', 'changes_requested'] },
@@ -168,7 +171,7 @@ describe('lists', () => {
     ],
   };
   for (const [operationId, given] of Object.entries(filters)) {
-    it(`${operationId} takes the filters of OP-5 to OP-7, and a page size of 1 to 100 (REC-6)`, () => {
+    it(`accept the filters of OP-5 to OP-7 and a page size of 1 to 100 (REC-6): ${operationId}`, () => {
       const operation = operations.find((one) => one.operationId === operationId);
       const acceptedFilters = operation ? filtersOf(operation) : [];
       expect(acceptedFilters).to.have.length(given.length);

@@ -1,4 +1,4 @@
-/** The content of events: only declared fields (DEL-14), and never a national tax document (DEL-17). */
+/** Tests the content of events: they have only declared fields (DEL-14), and never a national tax document (DEL-17). */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -13,14 +13,14 @@ import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 const closed = closedDocument(contractDocument);
 
-/** A place of a body: every schema that holds for it, together. */
+/** A location in a body, with every schema that applies to it. */
 interface Level {
   /** Names from the body's root, e.g. `data.student.name`. */
   path: string;
   schemas: readonly JsonObject[];
 }
 
-/** Words by which schemas are put together that the walk below does not know, and could be led past by. */
+/** Keywords that combine schemas and that this test cannot follow. */
 const unknownWords = [
   'oneOf',
   'anyOf',
@@ -32,16 +32,17 @@ const unknownWords = [
   '$dynamicRef',
 ];
 
-/** The schema itself and all that it takes in, by reference or `allOf`. */
+/** Returns the schema itself and all schemas that it includes, by reference or `allOf`. */
 function together(schema: unknown): JsonObject[] {
   if (!isObject(schema)) throw new TypeError('The schema is not an object');
-  for (const word of unknownWords) if (word in schema) throw new TypeError(`${word} is not looked into.`);
+  for (const word of unknownWords)
+    if (word in schema) throw new TypeError(`Keyword ${word} is not supported by this test`);
   const target = isReference(schema) ? closed.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : undefined;
   const parts = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
   return [schema, ...[...(target ? [target] : []), ...parts].flatMap(together)];
 }
 
-/** The body's own level, and every one in it. */
+/** Returns the location of the body itself and every location inside it. */
 function levelsIn({ path, schemas }: Level): Level[] {
   const inside = new Map<string, JsonObject[]>();
   const add = (name: string, schema: unknown) => inside.set(name, [...(inside.get(name) ?? []), ...together(schema)]);
@@ -59,7 +60,7 @@ const levelsOf = (type: string): Level[] => {
 };
 
 const scalars = ['string', 'integer', 'number', 'boolean'];
-/** Whether anything could stand there that is not declared. */
+/** Whether the location accepts undeclared values. */
 const isOpen = ({ schemas }: Level): boolean => {
   const says = (key: string) => schemas.map((schema) => schema[key]);
   const isScalar =
@@ -69,7 +70,7 @@ const isOpen = ({ schemas }: Level): boolean => {
   return !isScalar && !isList && !isClosed;
 };
 
-/** Says of a name that it could hold a tax document, in the words of one country or another. */
+/** Matches a name that could mean a tax document in some country. */
 const speaksOfTaxDocument =
   /tax(?!i)|document|national|fiscal|passport|cpf|cnpj|ssn|\bnif\b|\bnie\b|\bdni\b|\bvat\b|\btin\b|identity/i;
 
@@ -80,7 +81,7 @@ describe('the events of the contract', () => {
 
   for (const type of [...eventTypes, 'webhook.test']) {
     describe(type, () => {
-      it('no level of its body allows undeclared properties', () => {
+      it('allows no undeclared properties at any level of the body', () => {
         expect(
           levelsOf(type)
             .filter(isOpen)
@@ -88,7 +89,7 @@ describe('the events of the contract', () => {
         ).to.deep.equal([]);
       });
 
-      it('no property is named like a tax document', () => {
+      it('names no property like a tax document', () => {
         const names = levelsOf(type).map(({ path }) => path);
         expect(names).to.include.members(['id', 'type', 'occurred_at', 'club_id', 'data']);
         expect(names.filter((name) => speaksOfTaxDocument.test(name.replaceAll('_', ' ')))).to.deep.equal([]);
@@ -97,9 +98,9 @@ describe('the events of the contract', () => {
   }
 });
 
-describe('the student’s tax document is never part of an event', () => {
+describe('the student’s tax document, which is in no event', () => {
   const taxDocument = '529.982.247-25';
-  /** A row that holds more than events may tell, as one could one day. */
+  /** A row with more fields than an event may have, as a later version could have. */
   const student = {
     id: newId(),
     name: 'Stella Student',
@@ -111,7 +112,7 @@ describe('the student’s tax document is never part of an event', () => {
     tax_document: taxDocument,
   };
 
-  it('bodies about students match their schema, whatever else is known of them', async () => {
+  it('is not in bodies about students, which match their schema', async () => {
     const { manager } = await testDatabase();
     for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
       const fact = {
@@ -129,7 +130,7 @@ describe('the student’s tax document is never part of an event', () => {
     }
   });
 
-  it('the body of webhook.test matches its schema', () => {
+  it('is not in the body of webhook.test, which matches its schema', () => {
     const test = { eventId: newId(), clubId: newId(), endpointId: newId(), occurredAt: new Date() };
     expect(eventFaults('webhook.test', JSON.parse(assembleTestBody(test)))).to.deep.equal([]);
   });

@@ -1,4 +1,4 @@
-/** The examples of the contract: readers copy them, so each must be what its schema says. */
+/** Tests that each example of the contract matches its schema, because readers copy the examples. */
 import { expect } from 'chai';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -12,7 +12,7 @@ interface Example {
   readonly value: unknown;
 }
 
-/** The examples that schemas have of their own, and those, one or several by name, that stand beside a schema. */
+/** Returns the examples inside schemas, and the single or named examples next to a schema. */
 function examplesIn(node: unknown, pointer: string): Example[] {
   if (!isObject(node)) return [];
   const isRecordOfExamples = Array.isArray(node['examples']);
@@ -52,7 +52,7 @@ function faultsOf({ pointer, value }: Example): string[] {
     : (validate.errors ?? []).map((error) => `${pointer}${error.instancePath} ${error.message ?? ''}`);
 }
 
-/** The schema that a body or response names, followed once: what an example would stand at. */
+/** Returns the example of a body or response, which is next to its schema or in the referenced schema. */
 function exampleOf(content: JsonObject | undefined): unknown {
   const media = content?.['application/json'];
   if (!isObject(media)) return undefined;
@@ -62,7 +62,7 @@ function exampleOf(content: JsonObject | undefined): unknown {
   return listOf(contractDocument.components.schemas[name ?? '']?.['examples'])[0];
 }
 
-describe('examples', () => {
+describe('examples of the contract', () => {
   const examples = [
     ...examplesIn(contractDocument.components, '/components'),
     ...examplesIn(contractDocument.paths, '/paths'),
@@ -74,11 +74,11 @@ describe('examples', () => {
     expect(examples.flatMap(faultsOf)).to.deep.equal([]);
   });
 
-  it('the check finds a wrong example', () => {
+  it('fail the check if they are wrong', () => {
     expect(faultsOf({ pointer: '/components/schemas/Student', value: { id: 'x' } })).to.have.length(1);
   });
 
-  it('every request body has one, which its operation accepts', () => {
+  it('exist for every request body, and are accepted by its operation', () => {
     for (const operation of contractOperations()) {
       if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;
@@ -87,7 +87,7 @@ describe('examples', () => {
     }
   });
 
-  it('every event has one', () => {
+  it('exist for every event', () => {
     for (const [type, { post }] of Object.entries(contractDocument.webhooks)) {
       expect(exampleOf(post.requestBody?.content), type).to.have.property('type', type);
     }

@@ -1,6 +1,7 @@
 /**
- * The contract against tables of its own: the operations that were fixed before the service was written (OP-1 to OP-16), with their
- * bodies, parameters, codes and limits. Records, enumerations and events are in records.test.ts. The tables are written by hand, and nothing in them is read from the contract.
+ * Compares the contract with independent tables: the operations that were fixed before the service was written (OP-1 to OP-16), with their
+ * bodies, parameters, codes and limits. records.test.ts tests records, enumerations and events. The tables are written by hand, and not
+ * generated from the contract.
  */
 import { expect } from 'chai';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
@@ -20,7 +21,7 @@ const rowsOf = (table: string): string[][] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
 
-/** Number, method, path, session, status and form of the success, and id. `data:X` is `{data: X}`, `list:X` a list with its total. */
+/** Number, method, path, session, status, form of the success, and id. `data:X` is `{data: X}`, `list:X` is a list with its total. */
 const fixed = rowsOf(`
   1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages             student 200 stream                              askAgent
   2  POST   /v1/auth/verify-email                                               none    200 data:object                         verifyStudentEmail
@@ -38,7 +39,9 @@ const fixed = rowsOf(`
   14 GET    /v1/me                                                              admin   200 data:AdministratorProfile           getProfile
   15 POST   /v1/clubs/{clubId}/webhook-endpoints                                admin   201 data:object                         registerWebhookEndpoint`);
 
-/** Method, path and sessions of operations that others refer to (OP-16), and of the sibling of OP-8 for sales platforms (SALE-1). */
+/**
+ * Method, path and sessions of operations that other operations refer to (OP-16), and of the sibling of OP-8 for sales platforms (SALE-1).
+ */
 const referenced = rowsOf(`
   POST   /v1/auth/sign-in                             none
   POST   /v1/auth/admin/sign-in                       none
@@ -59,15 +62,15 @@ const filters = rowsOf(`
   5 submitted,approved,changes_requested
   6 pending,sending,sent,skipped,failed`);
 
-/** Operation, and the statuses of errors that it declares, among others. */
+/** Operation, and error statuses that it must declare. It may declare others. */
 const failures = rowsOf(`
   1 401,403,409,422,429,501
   2 410,429,503`);
 
-/** Paths whose reads are not limited. */
+/** Paths whose reads have no rate limit. */
 const reads = ['/v1/auth/session', '/v1/me', '/v1/clubs/c/certificates', '/v1/clubs/c/classroom/agents/a'];
 
-/** Operation, field of its body, type, presence, and the bound that is fixed. */
+/** Operation, field of its body, type, presence, and fixed bounds. */
 const bodies = rowsOf(`
   1  id              uuid               required
   1  content         string             required minLength=1 maxLength=8000
@@ -113,7 +116,7 @@ const parameters = rowsOf(`
   11 spaceId   path format=uuid
   12 code      path maxLength=64`);
 
-/** Status, code, and the operation that answers it; 0 if it is no single operation. */
+/** Status, code, and the operation that returns it; 0 if the code belongs to no single operation. */
 const codes = rowsOf(`
   402 feature_not_in_plan    0
   402 limit_reached          0
@@ -128,12 +131,12 @@ const codes = rowsOf(`
   429 rate_limited           1
   503 rate_limit_unavailable 2`);
 
-/** Method and path of two calls that spend from one budget. */
+/** Method and path of two calls that share one budget. */
 const combined = rowsOf(`
   POST /v1/clubs/c/classroom/mentorships/m/bookings DELETE /v1/clubs/c/classroom/mentorships/m/sessions/s
   POST /v1/auth/sign-in                             POST   /v1/auth/verify-email`);
 
-/** Method, path, calls, seconds, and whose calls are counted together. */
+/** Method, path, calls, seconds, and the subject whose calls are counted together. */
 const limits = rowsOf(`
   POST   /v1/clubs/c/tags                                      60  60   club
   PUT    /v1/clubs/c/tags                                      60  60   club
@@ -166,7 +169,7 @@ function resolved(schema: unknown): SchemaObject {
 function propertyOf(record: SchemaObject, name: string): SchemaObject {
   const { properties } = record;
   const found = isObject(properties) ? properties[name] : undefined;
-  if (!isObject(found)) throw new Error(`There is no field ${name}.`);
+  if (!isObject(found)) throw new Error(`Field ${name} does not exist.`);
   return found;
 }
 
@@ -222,7 +225,7 @@ function bodyOf({ path, method }: ContractOperation): SchemaObject {
 
 describe('the fixed operations', () => {
   for (const [number = '', method = '', path = '', auth = '', status = '', form = '', id] of fixed) {
-    it(`OP-${number} ${method} …${path.slice(-60)}: ${auth}, ${status} ${form}`, () => {
+    it(`declare method, session, status and form: OP-${number} ${method} …${path.slice(-60)}: ${auth}, ${status} ${form}`, () => {
       const operation = operationOf(number);
       expect(operation.operationId).to.equal(id);
       expect(operation.auth.join() || 'none').to.equal(auth);
@@ -240,33 +243,33 @@ describe('the fixed operations', () => {
   }
 
   for (const [method = '', path = '', auth] of referenced)
-    it(`${method} ${path}: ${auth}`, () => {
+    it(`declare the session: ${method} ${path}: ${auth}`, () => {
       expect(operationAt(method, path).auth.join() || 'none').to.equal(auth);
     });
 
-  it('OP-2 answers token, expires_at and the student', () => {
+  it('return token, expires_at and the student in OP-2', () => {
     const answer = resolved(propertyOf(successOf(operationOf('2')), 'data'));
     expectType(propertyOf(answer, 'token'), 'string');
     expectType(propertyOf(answer, 'expires_at'), 'datetime');
     expectType(propertyOf(answer, 'student'), 'Student');
   });
 
-  it('OP-4 answers the descriptor of the upload beside the file', () => {
+  it('return the upload descriptor next to the file in OP-4', () => {
     expectType(propertyOf(successOf(operationOf('4')), 'upload'), 'UploadDescriptor');
   });
 
-  it('OP-5 answers the counts beside the list', () => {
+  it('return the counts next to the list in OP-5', () => {
     expectType(propertyOf(successOf(operationOf('5')), 'counts'), 'AssignmentSubmissionCounts');
   });
 
-  it('OP-15 answers the endpoint and its secret', () => {
+  it('return the endpoint and its secret in OP-15', () => {
     const answer = resolved(propertyOf(successOf(operationOf('15')), 'data'));
     expectType(propertyOf(answer, 'endpoint'), 'WebhookEndpoint');
     expectType(propertyOf(answer, 'secret'), 'string');
   });
 
   for (const [number = '', name = '', type = '', presence = '', ...bounds] of bodies)
-    it(`OP-${number} takes ${name} in its body: ${[type, presence, ...bounds].join(' ')}`, () => {
+    it(`accept a field in the body: OP-${number} ${name}: ${[type, presence, ...bounds].join(' ')}`, () => {
       const body = bodyOf(operationOf(number));
       const field = propertyOf(body, name);
       expectType(field, type);
@@ -276,25 +279,25 @@ describe('the fixed operations', () => {
     });
 
   for (const [number = '', name = '', place = '', ...bounds] of parameters)
-    it(`OP-${number} takes ${name} in its ${place}: ${bounds.join(' ')}`, () => {
+    it(`accept a parameter: OP-${number} ${name} in its ${place}: ${bounds.join(' ')}`, () => {
       const parameter = operationOf(number).parameters.find((one) => one.name === name && one.in === place);
       expect(parameter?.required).to.equal(place === 'path');
       expectBounds(parameter?.schema ?? {}, bounds);
     });
 
   for (const [number = '', values = ''] of filters)
-    it(`OP-${number} filters by status: ${values}`, () => {
+    it(`filter by status: OP-${number}: ${values}`, () => {
       const parameter = operationOf(number).parameters.find(({ name }) => name === 'status');
       expect(parameter?.schema['enum']).to.have.members(values.split(','));
     });
 
   for (const [number = '', statuses = ''] of failures)
-    it(`OP-${number} declares the errors ${statuses}`, () => {
+    it(`declare error statuses: OP-${number}: ${statuses}`, () => {
       expect(Object.keys(operationOf(number).responses)).to.include.members(statuses.split(','));
     });
 
   for (const [event = '', fields = ''] of streamed)
-    it(`OP-1 streams ${event} with ${fields.replaceAll(/=\w+/g, '')}`, () => {
+    it(`stream an event: OP-1 ${event} with ${fields.replaceAll(/=\w+/g, '')}`, () => {
       const variants = schemas['AgentStreamEvent']?.['oneOf'];
       const found = (Array.isArray(variants) ? variants : [])
         .map(resolved)
@@ -309,47 +312,47 @@ describe('the fixed operations', () => {
       );
     });
 
-  it('OP-1 streams four events', () => {
+  it('stream four kinds of events in OP-1', () => {
     expect(schemas['AgentStreamEvent']?.['oneOf']).to.have.length(streamed.length);
   });
 
-  it('the contract has version 0.2.0', () => {
+  it('belong to version 0.2.0 of the contract', () => {
     expect(document.info.version).to.equal('0.2.0');
   });
 });
 
 describe('the fixed codes and limits', () => {
-  it('an error is code, always, and message', () => {
+  it('give every error a code and a message', () => {
     const error = resolved(propertyOf(resolved(schemas['Error']), 'error'));
     expectPresence(error, 'code', '!');
     expectPresence(error, 'message', '?');
   });
 
   for (const [status = '', code = '', number = ''] of codes)
-    it(`${status} ${code}${number === '0' ? '' : ` is a code of OP-${number}`}`, () => {
+    it(`contain ${status} ${code}${number === '0' ? '' : ` of OP-${number}`}`, () => {
       expect((errorStatus as Readonly<Record<string, number>>)[code]).to.equal(Number(status));
       if (number !== '0') expect(operationOf(number).errorCodes).to.include(code);
     });
 
   for (const [method = '', path = '', calls, seconds, scope] of limits)
-    it(`${method} ${path}: ${calls} in ${seconds} s for each ${scope}`, () => {
+    it(`limit ${method} ${path}: ${calls} in ${seconds} s for each ${scope}`, () => {
       const rule = ruleFor({ method, path });
       expect(rule).to.include({ limit: Number(calls), windowSeconds: Number(seconds), scope });
     });
 
   for (const [method = '', path = '', otherMethod = '', other = ''] of combined)
-    it(`${method} ${path.slice(-30)} and ${otherMethod} ${other.slice(-30)} are counted together`, () => {
+    it(`count together ${method} ${path.slice(-30)} and ${otherMethod} ${other.slice(-30)}`, () => {
       const rule = ruleFor({ method, path });
       expect(rule).not.to.equal(undefined);
       expect(ruleFor({ method: otherMethod, path: other })?.counter).to.equal(rule?.counter);
     });
 
   for (const path of reads)
-    it(`GET ${path} is not limited`, () => {
+    it(`do not limit GET ${path}`, () => {
       expect(ruleFor({ method: 'GET', path })).to.equal(undefined);
     });
 
-  it('429 says in Retry-After how many seconds to wait', () => {
+  it('give a 429 the seconds to wait in Retry-After', () => {
     expect(responses['RateLimited']).to.have.nested.property('headers.Retry-After.schema.type', 'integer');
   });
 });

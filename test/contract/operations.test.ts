@@ -1,4 +1,4 @@
-/** Compares the operations of the contract with each other; interface.test.ts has the operations whose form is fixed. */
+/** Compares the operations of the contract with each other. interface.test.ts tests the operations with a fixed form. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -12,7 +12,7 @@ function find(method: string, path: string): ContractOperation | undefined {
 }
 
 describe('the contract', () => {
-  it('gives each operation an id, a method and a path of its own', () => {
+  it('gives each operation its own id, method and path', () => {
     expect(new Set(operations.map((operation) => operation.operationId)).size).to.equal(operations.length);
     expect(new Set(operations.map((operation) => `${operation.method} ${operation.koaPath}`)).size).to.equal(
       operations.length,
@@ -24,7 +24,7 @@ describe('the contract', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
 
-  it('declares every parameter of a path, and no other', () => {
+  it('declares every parameter of a path, and no other parameter', () => {
     for (const { operationId, parameters, pathParameters } of operations) {
       const declared = parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name);
       expect(declared, operationId).to.have.members(pathParameters);
@@ -33,7 +33,7 @@ describe('the contract', () => {
 });
 
 describe('roles of the contract', () => {
-  it('stand only where an administrator calls under a club, and are roles', () => {
+  it('are valid, and are declared only for administrators on club paths', () => {
     for (const { operationId, auth, pathParameters, roles: permitted } of operations) {
       if (!permitted) continue;
       expect(auth, operationId).to.include('admin');
@@ -42,7 +42,7 @@ describe('roles of the contract', () => {
     }
   });
 
-  it('webhook endpoints, their deliveries and members are for owner and admin, reading too', () => {
+  it('are owner and admin for webhook endpoints, their deliveries and members, for reads too', () => {
     const guarded = operations.filter(({ path }) =>
       /^\/v1\/clubs\/\{clubId\}\/(webhook-endpoints|members|invitations)\b/.test(path),
     );
@@ -51,7 +51,7 @@ describe('roles of the contract', () => {
       expect(permitted, operationId).to.deep.equal(['owner', 'admin']);
   });
 
-  it('every write of an administrator under a club names its roles', () => {
+  it('are declared for every write of an administrator on a club path', () => {
     const writes = operations.filter(
       ({ auth, method, pathParameters }) =>
         auth.includes('admin') && method !== 'get' && pathParameters.includes('clubId'),
@@ -60,16 +60,16 @@ describe('roles of the contract', () => {
   });
 });
 
-describe('error codes', () => {
+describe('error codes of the contract', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('are the same in the tables of the contract and the service', () => {
+  it('are equal in the tables of the contract and the service', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));
   });
 
-  it('an operation names only codes of the table', () => {
+  it('of an operation are in the table', () => {
     for (const item of Object.values(contractDocument.paths)) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
         const operation = item[method];
@@ -79,7 +79,7 @@ describe('error codes', () => {
     }
   });
 
-  it('an operation documents a response for the status of each of its codes, and for no other', () => {
+  it('of an operation have a documented response for each of their statuses, and no other response', () => {
     for (const { operationId, errorCodes, responses } of operations) {
       const ofItsOwn = errorCodes.filter((code) => code !== 'internal_error' && code !== 'busy'); // by default
       const needed = [...new Set(ofItsOwn.map((code) => errorStatus[code]))];
@@ -91,7 +91,7 @@ describe('error codes', () => {
     }
   });
 
-  it('declares rate_limit_unavailable for credential routes of the classroom, not for the session', () => {
+  it('include rate_limit_unavailable for credential routes of the classroom, except for the session', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);
@@ -108,7 +108,7 @@ describe('error codes', () => {
     ]);
   });
 
-  it('writes, open streams and pages of previews are limited, other reads are not', () => {
+  it('include rate_limited for writes, open streams and pages of previews, and for no other reads', () => {
     for (const { operationId, method, errorCodes, contentTypes } of operations) {
       const isPreview = operationId === 'showCampaignPreview'; // LIM-29
       const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isPreview;
@@ -116,7 +116,7 @@ describe('error codes', () => {
     }
   });
 
-  it('every path under a club gives the same 403', () => {
+  it('include an equal 403 for every club path', () => {
     for (const { operationId, path, errorCodes } of operations) {
       expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}'));
     }

@@ -1,4 +1,4 @@
-/** The contract as it is published: open answers, closed requests (VER-4), and no gap for its readers. */
+/** Tests the published contract: open answers, closed requests (VER-4), and complete descriptions for its readers. */
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -24,7 +24,7 @@ interface Place {
   readonly schema: JsonObject;
 }
 
-/** Every schema that the part leads to, each named one once. */
+/** Returns every schema that the part references, directly or indirectly, once each. */
 function placesIn(part: unknown, at: string, met = new Set<string>()): Place[] {
   if (!isObject(part)) return [];
   const { $ref } = part;
@@ -54,7 +54,7 @@ const requests = placesIn(
   'requests',
 );
 
-/** Lists of states that clients branch on. Nothing is added to them within a major version. */
+/** Lists of states that clients branch on. Within a major version, they get no new values. */
 const fixed = [
   'AgentMessageRole',
   'AgentMessageStatus',
@@ -73,7 +73,7 @@ const fixed = [
 ];
 
 describe('the published contract', () => {
-  it('is open in answers: no object refuses a field that it does not name (VER-4)', () => {
+  it('is open in answers, so that clients accept unknown fields (VER-4)', () => {
     const closed = answers.filter(
       ({ schema }) => schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false,
     );
@@ -81,7 +81,7 @@ describe('the published contract', () => {
     expect(closed.map(({ at }) => at)).to.deep.equal([]);
   });
 
-  it('is closed in requests: every object but the notices refuses it', () => {
+  it('is closed in requests, so that every object except notices refuses unknown fields', () => {
     const open = requests.filter(
       ({ schema }) => isObject(schema['properties']) && !schema['oneOf'] && schema['additionalProperties'] !== false,
     );
@@ -89,7 +89,7 @@ describe('the published contract', () => {
     expect(open.map(({ at }) => at)).to.deep.equal([]);
   });
 
-  it('lets enumerations of answers grow, and says so, except lists of states that are fixed (VER-4)', () => {
+  it('lets enumerations of answers grow and says so, except for fixed lists of states (VER-4)', () => {
     const lists = answers.filter(({ schema }) => Array.isArray(schema['enum']));
     expect(lists.map(({ at }) => at).toSorted()).to.deep.equal(fixed);
     const growing = answers.filter(({ schema }) => Array.isArray(schema['x-extensible-enum']));
@@ -98,7 +98,7 @@ describe('the published contract', () => {
       expect(schema['description'], at).to.match(/accept those that you do not know/);
   });
 
-  it('names all that a delivery may open, also what is not built yet', () => {
+  it('names every kind of item that a delivery may open, including kinds of later versions', () => {
     const kind = placesIn(webhooks, 'webhooks').find(({ at }) => at === 'EventOpening/kind');
     expect(kind?.schema['x-extensible-enum']).to.deep.equal(['course', 'agent', 'repository', 'space']);
   });
@@ -107,9 +107,9 @@ describe('the published contract', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });
 
-  it('still finds an undeclared field and an unknown value in tests', () => {
+  it('finds an undeclared field and an unknown value in tests', () => {
     const member = operations.find(({ operationId }) => operationId === 'inviteMember');
-    if (!member) throw new Error('The contract has inviteMember.');
+    if (!member) throw new Error('The contract has no inviteMember');
     const { response } = compileValidators(member);
     const good = { email: 'ada@example.com', role: 'editor', status: 'invited' };
     expect(response(201, { data: good })).to.deep.equal([]);
@@ -133,7 +133,7 @@ describe('the published contract', () => {
     expect({ bare, properties, parameters }).to.deep.equal({ bare: [], properties: [], parameters: [] });
   });
 
-  it('shows what each operation answers, in an example that its schema accepts', () => {
+  it('shows an example of each operation’s answer, which matches its schema', () => {
     for (const operation of operations) {
       const entry = operation.responses[operation.successStatus];
       const { content = {} } = entry ? dereference<ResponseObject>(entry, components.responses) : {};
@@ -141,18 +141,18 @@ describe('the published contract', () => {
         if (type !== 'application/json' && type !== 'text/event-stream') continue;
         const example = isObject(media) ? media['example'] : undefined;
         expect(example, operation.operationId).to.be.an('object');
-        if (type !== 'application/json') continue; // test/contract/examples.test.ts holds it against its schema
+        if (type !== 'application/json') continue; // test/contract/examples.test.ts compares it with its schema
         const faults = compileValidators(operation).response(operation.successStatus, example, type);
         expect(faults, operation.operationId).to.deep.equal([]);
       }
     }
   });
 
-  it('shows tokens and secrets as they are', () => {
+  it('shows tokens and secrets in their real forms', () => {
     const forms: Record<string, RegExp> = {
       'of a session': /^cls_[\w-]{43}$/,
       'of a mail, and of a sales connection': /^[\w-]{43}$/,
-      'of the way out of a campaign': /^A[AQ][\w-]{42}$/,
+      'of an unsubscribe link of a campaign': /^A[AQ][\w-]{42}$/,
       'of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
       'that an administrator has chosen': /^a-key-of-your-own$/,
     };
@@ -165,7 +165,7 @@ describe('the published contract', () => {
     for (const code of codes) expect(code).to.match(/^\d{6}$/);
   });
 
-  it('shows tokens of the lengths that are made', () => {
+  it('shows tokens in their real lengths', () => {
     const vault = createVault(new Secret(Buffer.alloc(32, 7)));
     expect(tokenText(vault, 'student_verify_email', newId())).to.match(/^[\w-]{43}$/);
     expect(unsubscribeToken(vault, { kind: 'automations', studentId: newId() })).to.match(/^A[AQ][\w-]{42}$/);

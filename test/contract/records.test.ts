@@ -1,4 +1,4 @@
-/** Each record of the contract against the tables of the rules: its fields, their types, and its enumerations, exactly. */
+/** Compares each record of the contract with the tables of the rules: its fields, their types and its enumerations must be equal. */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
@@ -7,12 +7,12 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** The sources are closed too; in the published document answers are open (VER-4). */
+/** Compares the closed sources, because the published answers are open (VER-4). */
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
- * The records of the rules, `field type`, with `!` after a field that is always present. `[T]` is an array of T. If the rules do not
- * say which fields are always present, this table and the descriptions of the records decide.
+ * The records of the rules as `field type`, with `!` after a field that is always present. `[T]` is an array of T. If the rules do not say
+ * which fields are always present, this table and the descriptions of the records decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:
@@ -71,7 +71,7 @@ const records: Readonly<Record<string, string>> = {
     'number! int, trigger! schedule|manual|recovery|test, started_at! datetime, duration_ms int, outcome! succeeded|http_error|timeout|connection_error|tls_error|dns_error|address_refused|interrupted, response_status int, error_code name_not_found|name_server_failed|address_refused|connection_refused|connection_reset|connection_closed|connection_timed_out|host_unreachable|connection_failed|certificate_expired|certificate_not_yet_valid|certificate_name_mismatch|certificate_untrusted|client_certificate_required|tls_failed|header_overflow|invalid_response|connect_timeout|response_timeout, response_excerpt string, retry_after_seconds int',
 };
 
-/** Records that stand within another, by the way to them. */
+/** Records inside another record, with the path to them. */
 const nested: readonly { readonly record: string; readonly way: readonly string[]; readonly fields: string }[] = [
   { record: 'AssignmentSubmission', way: ['properties', 'student'], fields: 'id! uuid, name! string, email! string' },
   { record: 'Repository', way: ['properties', 'items', 'items'], fields: 'media! Media, added_at! datetime' },
@@ -121,7 +121,7 @@ const registrationTypes =
     ' ',
   );
 
-/** The type of a schema, in the words of REC-4. */
+/** Returns the type of a schema in the notation of REC-4. */
 function typeWord(schema: SchemaObject): string {
   const { $ref: reference, enum: values, items, format, type = '' } = schema;
   if (typeof reference === 'string') return reference.slice(reference.lastIndexOf('/') + 1);
@@ -136,7 +136,7 @@ function typeWord(schema: SchemaObject): string {
   return words[format ?? ''] ?? (type === 'integer' ? 'int' : type);
 }
 
-/** The fields of a record as the tables of this file write them. */
+/** Returns the fields of a record in the notation of this file's tables. */
 function fieldsOf({ properties, required }: SchemaObject): string[] {
   if (!isObject(properties)) return [];
   const present: readonly unknown[] = Array.isArray(required) ? required : [];
@@ -166,15 +166,15 @@ function schemaNameOf(type: string): string {
 
 const schemaOf = (type: string): SchemaObject => schemaNamed(schemaNameOf(type));
 
-describe('records', () => {
+describe('records of the contract', () => {
   for (const [name, fields] of Object.entries(records)) {
-    it(`${name} has exactly the fields of its rule, with their types (REC-4)`, () => {
+    it(`have exactly the fields of the rule, with their types (REC-4): ${name}`, () => {
       expect(fieldsOf(schemaNamed(name))).to.have.members(fields.split(', '));
     });
   }
 
   for (const { record, way, fields } of nested) {
-    it(`${record}/${way.join('/')} has exactly the fields of its rule (REC-4)`, () => {
+    it(`have exactly the fields of the rule (REC-4): ${record}/${way.join('/')}`, () => {
       expect(fieldsOf(follow(schemaNamed(record), way))).to.have.members(fields.split(', '));
     });
   }
@@ -188,25 +188,25 @@ describe('records', () => {
   });
 });
 
-describe('enumerations', () => {
+describe('enumerations of the contract', () => {
   for (const [name, values] of Object.entries(enumerations)) {
-    it(`${name} has exactly the values of its rule`, () => {
+    it(`have exactly the values of the rule: ${name}`, () => {
       expect(schemaNamed(name)['enum']).to.deep.equal(values);
     });
   }
 
-  it('registration accepts the 19 event types of WEP-3, in order, without webhook.test', () => {
+  it('accept the 19 event types of WEP-3 in order at a registration, without webhook.test', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);
   });
 
-  it('a delivery has one of these types or webhook.test', () => {
+  it('allow these types or webhook.test in a delivery', () => {
     expect(schemaNamed('WebhookDeliveryEventType')['enum']).to.deep.equal([...registrationTypes, 'webhook.test']);
   });
 });
 
-describe('outbound events', () => {
+describe('outbound events of the contract', () => {
   const envelope = [
     'id! uuid',
     'type! WebhookDeliveryEventType',
@@ -214,7 +214,7 @@ describe('outbound events', () => {
     'club_id! uuid',
     'data! object',
   ];
-  /** The content of `data` for each type; `?` after fields that can be absent. */
+  /** The fields of `data` for each type, with `?` after fields that can be absent. */
   const data: Readonly<Record<string, string>> = {
     'student.created': 'student',
     'student.updated': 'student',
@@ -250,7 +250,7 @@ describe('outbound events', () => {
   });
 
   for (const [type, fields] of Object.entries(data)) {
-    it(`${type} carries exactly ${fields.replaceAll(' ', ', ')}`, () => {
+    it(`contain exactly ${fields.replaceAll(' ', ', ')}: ${type}`, () => {
       const schema = schemaOf(type);
       const body = contractDocument.webhooks[type]?.post.requestBody?.content['application/json'];
       expect(body).to.have.nested.property('schema.$ref', `#/components/schemas/${schemaNameOf(type)}`);
@@ -263,7 +263,7 @@ describe('outbound events', () => {
     });
   }
 
-  it('student.removed has only the student’s id', () => {
+  it('contain only the student’s id in student.removed', () => {
     const student = follow(schemaOf('student.removed'), ['properties', 'data', 'properties', 'student']);
     expect(fieldsOf(student)).to.deep.equal(['id! uuid']);
     expect(student['additionalProperties']).to.equal(false);
@@ -279,7 +279,7 @@ describe('outbound events', () => {
     ]);
   });
 
-  it('allow no undeclared field and no field named like a tax document', () => {
+  it('allow no undeclared field and no field with the name of a tax document', () => {
     const ofEvents = Object.entries(schemas).filter(([name]) => name.startsWith('Event'));
     expect(ofEvents).to.have.length(12);
     for (const [name, schema] of ofEvents) {

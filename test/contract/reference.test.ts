@@ -1,4 +1,4 @@
-/** The API reference page: it loads nothing from elsewhere, and works without inline scripts. */
+/** Tests the API reference page, which loads nothing from other servers, and works without inline scripts. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '../../contract/reference.ts';

@@ -1,4 +1,4 @@
-/** The verdict of an operation's compiled checks on a request: accepted, 400 (`malformed`) or 422 (`invalid`), and the field. */
+/** Tests the verdict of an operation's compiled checks on a request: accepted, 400 (`malformed`) or 422 (`invalid`), and the field. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -33,7 +33,7 @@ const goodExchange = { club_id: uuid, email: 'ada@example.com', code_id: uuid };
 const goodSignUp = { name: 'Ada', email: 'ada@example.com', password: 'long enough' };
 const goodQuestion = { id: '1b4e28ba-2fa1-4d3b-883f-0016d3cca427', content: 'Why?' };
 
-/** `accepted`, or the class and the message. */
+/** Returns `accepted`, or the kind and the message of the problem. */
 function verdict(checked: Checked<unknown>): string {
   return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'accepted';
 }
@@ -42,18 +42,18 @@ function kindOf(checked: Checked<unknown>): string {
   return 'problem' in checked ? checked.problem.kind : 'accepted';
 }
 
-/** Characters beyond the basic plane: a limit counts characters, not UTF-16 units. */
+/** Characters outside the basic plane, because a limit counts code points and not UTF-16 units. */
 function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-/** Requests that may hold a time whose year has no bounds, as `operation: path`. */
+/** Requests with a time whose year has no bounds, as `operation: path`. */
 function unboundedTimes(): string[] {
   const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
     const { $ref, format, pattern, ...rest } = schema;
     if (typeof $ref === 'string') {
-      if (within.includes($ref)) return []; // a schema that holds itself
+      if (within.includes($ref)) return []; // a recursive schema
       return walk(contractDocument.components.schemas[$ref.split('/').at(-1) ?? ''], place, [...within, $ref]);
     }
     const isTime = format === 'date-time' || format === 'date' || /\\d\{4\}|19\[7-9\]/.test(String(pattern));
@@ -139,13 +139,13 @@ describe('bounds of values', () => {
     ],
   ];
   for (const [limit, within, beyond] of bodies) {
-    it(`${limit}: accepts the limits, and nothing beyond`, () => {
+    it(`are accepted at ${limit}, and refused beyond`, () => {
       expect(within.map(kindOf)).to.deep.equal(within.map(() => 'accepted'));
       expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
     });
   }
 
-  it('every month and every date-time of a request is bounded: 1970 to 2999', () => {
+  it('limit every month and every date-time of a request to the years 1970 to 2999', () => {
     const months = ['1970-01', '2999-12'].map((month) => validatorsOf('listAiUsage').query({ month }));
     expect(months.map(kindOf)).to.deep.equal(['accepted', 'accepted']);
     const beyond = ['0000-01', '1969-12', '3000-01', '2026-00', '2026-13', '2026-1', '9999-12', '+10000-01'];
@@ -165,7 +165,7 @@ describe('bounds of values', () => {
     expect(others.map((since) => kindOf(query({ since })))).to.deep.equal(others.map(() => 'invalid'));
   });
 
-  it('every list accepts page_size 1 to 100 and page from 1, and nothing beyond', async () => {
+  it('limit page_size to 1 to 100, and page to 1 and more, in every list', async () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
     expect(lists).to.have.length.of.at.least(7);
     await eachCase(lists, ({ query }) => {
@@ -212,10 +212,10 @@ describe('400: an unreadable request', () => {
     ],
   ];
   for (const [what, body, message] of cases) {
-    it(`reports ${what} by its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
+    it(`reports ${what} with its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('comes before 422 when both apply, in any order', () => {
+  it('is reported in preference to a 422, in any order', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -225,7 +225,7 @@ describe('400: an unreadable request', () => {
     expect(verdict(deliveries.query({ status: 'lost', page: 'x' }))).to.equal('malformed: page must be an integer');
   });
 
-  it('refuses more than 64 levels of nesting, however many', () => {
+  it('is reported for more than 64 levels of nesting, and even for very many levels', () => {
     const notice = validatorsOf('receiveBillingNotice');
     const nestedIn = (levels: number): unknown =>
       JSON.parse(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`);
@@ -235,7 +235,7 @@ describe('400: an unreadable request', () => {
   });
 });
 
-describe('422: a value that breaks a rule', () => {
+describe('422: a value that violates a rule', () => {
   const types = (...list: string[]) => ({ ...goodEndpoint, event_types: list });
   const cases: readonly [what: string, body: unknown, message: RegExp][] = [
     ['an empty list', types(), /^event_types must have at least 1 item$/],
@@ -252,14 +252,14 @@ describe('422: a value that breaks a rule', () => {
     ],
   ];
   for (const [what, body, message] of cases) {
-    it(`reports ${what} by its field`, () => {
+    it(`reports ${what} with its field`, () => {
       const checked = register.body(body);
       expect(kindOf(checked)).to.equal('invalid');
       expect('problem' in checked && checked.problem.message).to.match(message);
     });
   }
 
-  it('refuses malformed e-mails and a blank name', () => {
+  it('is reported for malformed e-mails and a blank name', () => {
     for (const email of [
       'ada',
       'ada@',
@@ -274,24 +274,24 @@ describe('422: a value that breaks a rule', () => {
     expect(verdict(signUp.body({ ...goodSignUp, name: ' \t ' }))).to.equal('invalid: name must not be blank');
   });
 
-  it('refuses malformed ids, and question ids of another version than 4', () => {
+  it('is reported for malformed ids, and for question ids of another version than 4', () => {
     expect(kindOf(ask.body({ ...goodQuestion, id: 'x' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: '1b4e28ba-2fa1-1d3b-883f-0016d3cca427' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: `urn:uuid:${goodQuestion.id}` }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, conversation_id: `urn:uuid:${uuid}` }))).to.equal('invalid');
   });
 
-  it('refuses an empty change', () => {
+  it('is reported for an empty change', () => {
     expect(verdict(validatorsOf('updateStudent').body({}))).to.equal('invalid: the body must have at least 1 property');
   });
 
-  it('refuses a NUL byte in a billing notice, in values and names at any depth', () => {
+  it('is reported for a NUL byte in a billing notice, in values and names at any depth', () => {
     const notice = validatorsOf('receiveBillingNotice');
     expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('accepts NUL bytes in what is stored byte for byte, within the limit of nesting', async () => {
+  it('is not reported for NUL bytes in bodies that are stored as bytes, within the limit of nesting', async () => {
     const notice = validatorsOf('receiveSalesNotice');
     await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
       expect(kindOf(notice.body(body))).to.equal('accepted'),
@@ -300,7 +300,7 @@ describe('422: a value that breaks a rule', () => {
     expect(kindOf(notice.body(nested))).to.equal('malformed');
   });
 
-  it('messages never repeat the value', async () => {
+  it('is reported in a message that never repeats the value', async () => {
     const secret = 'hunter2-hunter2';
     const answers = [
       register.body({ ...goodEndpoint, event_types: [secret] }),
@@ -325,7 +325,7 @@ describe('query parameters', () => {
     expect(certificates.query({})).to.deep.equal({ value: { page: 1, page_size: 20 } });
   });
 
-  it('400: unknown, repeated and unreadable values', () => {
+  it('get 400 if they are unknown, repeated or unreadable', () => {
     expect(verdict(deliveries.query({ colour: 'red' }))).to.equal('malformed: colour is not a known parameter');
     expect(verdict(endpoint.query({ page: '1' }))).to.equal('malformed: page is not a known parameter');
     expect(verdict(deliveries.query({ status: ['failed', 'failed'] }))).to.equal(
@@ -339,7 +339,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('422: a value outside its enumeration, a malformed id, a NUL byte', () => {
+  it('get 422 for a value outside the enumeration, a malformed id and a NUL byte', () => {
     expect(verdict(deliveries.query({ status: 'lost' }))).to.equal(
       'invalid: status must be one of pending, succeeded, failed, canceled',
     );
@@ -350,7 +350,7 @@ describe('query parameters', () => {
 });
 
 describe('path parameters', () => {
-  it('ids become lower case; 422 names a malformed one', () => {
+  it('change ids to lower case, and get 422 with the name of a malformed id', () => {
     expect(endpoint.params({ clubId: uuid, endpointId: uuid.toUpperCase() })).to.deep.equal({
       value: { clubId: uuid, endpointId: uuid },
     });
@@ -359,13 +359,13 @@ describe('path parameters', () => {
     expect(kindOf(ask.params({ clubId: uuid, publicId: 'a\0' }))).to.equal('invalid');
   });
 
-  it('clubId is not checked here, but by the membership check (403)', () => {
+  it('do not include clubId, which the membership check refuses with 403', () => {
     expect(kindOf(endpoint.params({ clubId: 'no club', endpointId: uuid }))).to.equal('accepted');
   });
 });
 
-describe('checks as a whole', () => {
-  it('do not throw for any JSON', () => {
+describe('the checks of all operations', () => {
+  it('never throw, for any JSON', () => {
     const bodies = operations
       .filter((operation) => operation.hasBody && !operation.fileBody)
       .map((operation) => [operation.operationId, compileValidators(operation).body] as const);
@@ -378,7 +378,7 @@ describe('checks as a whole', () => {
     );
   });
 
-  it('answer 400 for a sign-up with a property missing, unknown or of another type', () => {
+  it('return 400 for a sign-up with a missing, unknown or wrongly typed property', () => {
     const name = fc.constantFrom('name', 'email', 'password');
     fc.assert(
       fc.property(name, fc.constantFrom(1, null, true, [], {}), (property, other) => {
@@ -393,7 +393,7 @@ describe('checks as a whole', () => {
   it('allow unknown properties only in notices of platforms', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
-      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // its format is ours
+      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // the format of these notices is ours
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
       const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';
       const schema = contractDocument.components.schemas[reference.split('/').at(-1) ?? ''];
@@ -401,7 +401,7 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('bodies with alternatives have a discriminator', () => {
+  it('require a discriminator for bodies with alternatives', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
     for (const [name, schema] of bodies) {
       expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
@@ -409,7 +409,7 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('judge a body with alternatives by the alternative that its discriminator names', () => {
+  it('check a body with alternatives by the alternative that its discriminator names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';
@@ -442,19 +442,19 @@ describe('checks as a whole', () => {
   });
 });
 
-describe('responses, as tests check them', () => {
+describe('checks of responses in tests', () => {
   const student = contractDocument.components.schemas['Student']?.['examples'];
   const data: unknown = Array.isArray(student) ? student[0] : undefined;
   const session = validatorsOf('getSession');
 
-  it('accept what is declared', () => {
+  it('accept declared responses', () => {
     expect(session.response(200, { data })).to.deep.equal([]);
     expect(session.response(401, { error: { code: 'unauthenticated', message: 'x' } })).to.deep.equal([]);
     expect(session.response(500, { error: { code: 'internal_error' } })).to.deep.equal([]);
     expect(validatorsOf('endSession').response(204, undefined)).to.deep.equal([]);
   });
 
-  it('refuse an undeclared status, field or code, a wrong status of a code, an unexpected body', () => {
+  it('refuse an undeclared status, field, code or body, and a wrong status of a code', () => {
     expect(session.response(201, { data })).to.deep.equal(['getSession declares no response 201']);
     expect(session.response(200, { data: { ...(isObject(data) ? data : {}), password_hash: 'x' } })).to.have.length(1);
     expect(session.response(401, { error: { code: 'last_owner' } })).to.deep.equal([
@@ -467,7 +467,7 @@ describe('responses, as tests check them', () => {
     expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
   });
 
-  it('accept an undeclared body for other media types, but neither another type nor no body', () => {
+  it('accept any body of a media type other than JSON, but no undeclared type and no missing body', () => {
     const pdf = validatorsOf('getCertificatePdf');
     expect(pdf.response(200, '%PDF-1.3', 'application/pdf')).to.deep.equal([]);
     expect(pdf.response(200, '', 'application/pdf')).to.deep.equal(['200 has no body']);

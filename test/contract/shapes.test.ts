@@ -1,9 +1,9 @@
-/** The types that handlers are written against. The compiler makes these assertions: a wrong type fails the type check. */
+/** Tests the types of handlers at compile time: a wrong type fails the type check. */
 import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
-  it('a checked query has page, page size and only its own filters', () => {
+  it('give a checked query page, page size and only its own filters', () => {
     const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
     // @ts-expect-error the page is a number
     const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };
@@ -13,7 +13,7 @@ describe('types of the contract', () => {
     expect([query, textual, unpaged, none]).to.have.length(4);
   });
 
-  it('parameters and bodies belong to the operation', () => {
+  it('give each operation its own parameters and body', () => {
     const params: ParamsOf<'getWebhookEndpoint'> = { clubId: '', endpointId: '' };
     const noParams: ParamsOf<'getProfile'> = {};
     const body: BodyOf<'signInStudent'> = { club_id: '', email: '', password: '' };
@@ -23,14 +23,14 @@ describe('types of the contract', () => {
     expect([params, noParams, body, clubless, noBody]).to.have.length(5);
   });
 
-  it('responses are the body of the success status', () => {
+  it('give a response the body of the success status', () => {
     const accepted: ResponseOf<'signUpStudent'> = { data: { accepted: true } };
     const nothing: ResponseOf<'endSession'> = undefined;
     const secret: ResponseOf<'registerWebhookEndpoint'>['data']['secret'] = '';
     expect([accepted, nothing, secret]).to.have.length(3);
   });
 
-  it('an event has the data of its type; a removed student has only an id', () => {
+  it('give an event the data of its type, and a removed student only an id', () => {
     const envelope = { id: '', occurred_at: '', club_id: '' };
     const removed: EventBodyOf<'student.removed'> = {
       ...envelope,
@@ -44,7 +44,7 @@ describe('types of the contract', () => {
     expect([removed, named, other]).to.have.length(3);
   });
 
-  it('enumerations that may grow have the values of this version (VER-4)', () => {
+  it('give enumerations that may grow the values of this version (VER-4)', () => {
     const known: RecordOf<'Role'> = 'editor';
     // @ts-expect-error the service answers with known roles
     const unknown: RecordOf<'Role'> = 'janitor';

@@ -1,19 +1,22 @@
-/** Each long text of a request says how it is read (`x-text`), so that none is stored that a renderer would run (DEC-148). */
+/**
+ * Tests that each long text of a request declares how it is read (`x-text`). Otherwise a text could be stored that a renderer would
+ * execute (DEC-148).
+ */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference } from '../../contract/openapi.ts';
 import { contractOperations } from '../../contract/operations.ts';
 import { compileValidators } from '../../contract/validators.ts';
 
-/** A shorter text is a name, a code or a word of a list. */
+/** A shorter text is a name, a code or a value of a list. */
 const longest = 255;
-/** The e-mails of campaigns and automations, which are compiled by a renderer of their own; mails of clubs; files. */
+/** The e-mails of campaigns and automations, which have a separate renderer, mails of clubs, and files. */
 const otherwiseRead =
   /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveSesNotice)/;
-/** Ids, addresses and settings that are compared or judged by rules of their own. */
+/** Ids, addresses and settings that are compared or checked by their own rules. */
 const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
 
-/** @returns the paths of long texts without `x-text`, below the bodies of requests */
+/** @returns the paths of long texts without `x-text` in the bodies of requests */
 function unmarkedTexts(): string[] {
   const unmarked = new Set<string>();
   const visitedTexts = new Set<string>();
@@ -46,9 +49,9 @@ const bodyOf = (operationId: string, body: unknown) => {
 };
 
 describe('texts of requests', () => {
-  it('all say how they are read', () => expect(unmarkedTexts()).to.deep.equal([]));
+  it('declare how they are read', () => expect(unmarkedTexts()).to.deep.equal([]));
 
-  it('have their safe form behind the check, also in a part that is referred to', () => {
+  it('have their safe form after the check, even in a referenced schema', () => {
     expect(bodyOf('publishLessonComment', { body: 'a <b> c' })).to.deep.equal({ value: { body: 'a < b> c' } });
     expect(bodyOf('createAssignment', { prompt: 'a <b> c', takes_text: true })).to.deep.equal({
       value: { prompt: 'a &lt;b> c', takes_text: true },
@@ -58,7 +61,7 @@ describe('texts of requests', () => {
     });
   });
 
-  it('are not blank if they must not be: something of them can be seen', () => {
+  it('contain a visible character if they must not be blank', () => {
     for (const blank of [
       '\u200b',
       '\u3164',

@@ -1,4 +1,4 @@
-/** The generated types of the contract. */
+/** Tests the generated types of the contract. */
 import { expect } from 'chai';
 import { contractDocument, contractText } from '../../contract/document.ts';
 import { typesOf } from '../../contract/types-file.ts';
@@ -11,7 +11,7 @@ describe('the file of types', function () {
     types = await typesOf(contractDocument);
   });
 
-  it('has the successful responses of an operation and one for its errors', () => {
+  it('has the successful responses of an operation, and one response for its errors', () => {
     const [, responses] =
       /\n {4}pauseWebhookEndpoint: \{[\s\S]*?\n {8}responses: \{\n([\s\S]*?)\n {8}\};/.exec(types) ?? [];
     const statuses = responses?.match(/^ {12}\w+/gm)?.map((status) => status.trim());
@@ -26,7 +26,7 @@ describe('the file of types', function () {
     expect(types).to.match(/headers: \{\s+\[key: string\]: string;/);
   });
 
-  it('leaves the document as it was', () => {
+  it('does not change the document', () => {
     expect(contractDocument).to.deep.equal(JSON.parse(contractText));
   });
 });

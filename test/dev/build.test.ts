@@ -59,7 +59,7 @@ describe('dev/build', () => {
     expect(copied).to.deep.equal([
       'api/pages/certificate.css',
       'api/pages/preview.css',
-      'api/pages/way-out.css',
+      'api/pages/unsubscribe.css',
       'contract/generated/openapi.json',
       'contract/reference/start.js',
       'contract/reference/style.css',

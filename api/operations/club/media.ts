@@ -1,4 +1,4 @@
-/** Files of a club's library, the images that students show to agents, and the pictures of students. */
+/** Files of a club's library, the images that students show to agents, and the avatars of students. */
 import * as avatars from '../../../domain/media/purposes/avatars.ts';
 import * as completion from '../../../domain/media/uploads/completion.ts';
 import * as erasure from '../../../domain/media/erasure/erasure.ts';
@@ -83,7 +83,7 @@ export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, 
 export const removeMedia: Operation<'removeMedia'> = async ({ params, query, deps, now }) =>
   noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now, query));
 
-/** Administrators complete files of the library, students complete their own images. */
+/** Administrators complete files of the library, and students complete their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
   const watching = { ...deps, watchMs: deps.completionWatchMs };
   return data(await completion.completeMedia(watching, ownerOf(params, caller), params.mediaId, now, chargeChange));
@@ -113,7 +113,7 @@ function announcedBy(body: {
   return { fileName, mime, sizeBytes, ...(title !== undefined && { title }), ...(recording && { recording }) };
 }
 
-/** Without the wrapper of other records (MED-13). */
+/** The answer has no `data` wrapper (MED-13). */
 export const getStorageUsage: Operation<'getStorageUsage'> = async ({ params, db }) =>
   storage.readStorageUsage(db, params.clubId);
 

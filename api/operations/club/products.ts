@@ -1,4 +1,4 @@
-/** Products of sales platforms, and the access that a sale of each gives. */
+/** Products of sales platforms, and the access that a sale of each product gives. */
 import * as products from '../../../domain/sales/purchases/products.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';

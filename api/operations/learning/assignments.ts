@@ -1,4 +1,4 @@
-/** Assignments of lessons: administrators write and review them; students hand in their work. */
+/** Assignments of lessons: administrators write and review them, and students submit their work. */
 import * as assignments from '../../../domain/assignments/assignments.ts';
 import * as classroom from '../../../domain/assignments/classroom.ts';
 import * as extensions from '../../../domain/assignments/extensions.ts';

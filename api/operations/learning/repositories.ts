@@ -1,4 +1,4 @@
-/** Repositories: administrators manage them; students open and download them. */
+/** Repositories: administrators manage them, and students open and download them. */
 import * as archive from '../../../domain/repositories/archive.ts';
 import * as classroom from '../../../domain/repositories/classroom.ts';
 import * as repositories from '../../../domain/repositories/repositories.ts';

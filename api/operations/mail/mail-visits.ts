@@ -1,4 +1,4 @@
-/** Tracks openings and clicks of mails by a picture and by redirecting links. */
+/** Tracks openings and clicks of mails by an image and by redirecting links. */
 import { Binary, Redirect } from '../../../contract/contract.ts';
 import * as visits from '../../../domain/mail/tracking/visits.ts';
 import type { Operation } from '../../operation.ts';

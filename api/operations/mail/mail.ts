@@ -1,4 +1,4 @@
-/** The mail settings of a club, and the addresses that it must not write to. */
+/** The mail settings of a club, and its suppressed addresses. */
 import * as domainChecks from '../../../domain/mail/domains/checking.ts';
 import * as domains from '../../../domain/mail/domains/domains.ts';
 import * as leaving from '../../../domain/mail/suppressions/preferences.ts';

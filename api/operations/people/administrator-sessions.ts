@@ -1,4 +1,4 @@
-/** How an administrator gets an account, a session and an organization. */
+/** Sign-up and sign-in of administrators, and the creation of organizations. */
 import * as members from '../../../domain/clubs/members.ts';
 import * as organizations from '../../../domain/clubs/organizations.ts';
 import * as signUp from '../../../domain/clubs/sign-up.ts';

@@ -1,4 +1,4 @@
-/** Links that give access to a student: administrators manage them; students claim them. */
+/** Links that give access to a student: administrators manage them, and students claim them. */
 import * as claims from '../../../domain/access/links/claims.ts';
 import * as links from '../../../domain/access/links/links.ts';
 import type { Operation } from '../../operation.ts';

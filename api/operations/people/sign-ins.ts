@@ -1,4 +1,4 @@
-/** Opens a session within the limit on wrong passwords, with a token that identifies the device later (LIM-26). */
+/** Opens a session within the limit on wrong passwords. Returns a token that identifies the device later (LIM-26). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/devices.ts';
 import { foldEmail } from '../../../platform/core/text.policy.ts';
@@ -8,7 +8,7 @@ import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
 type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
 type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
 
-/** An account as a caller names it, whether or not it exists. */
+/** The account that the caller names, whether or not the account exists. */
 interface Named {
   /** Absent for an administrator. */
   club_id?: string;
@@ -17,7 +17,7 @@ interface Named {
 
 const accountOf = ({ club_id: clubId, email }: Named) => `${clubId?.toLowerCase() ?? 'admin'} ${foldEmail(email)}`;
 
-/** @throws DomainError rate_limited after too many wrong passwords; the errors of `open` */
+/** @throws DomainError rate_limited after too many wrong passwords, and the errors of `open` */
 export async function signIn<Opened extends Session>(
   { deps, limiter, now, ip }: Request,
   named: Named & { device_token?: string },
@@ -32,7 +32,7 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * Opens a session that a mail has confirmed, which proves more than a password. From now on its network is known. @throws the errors of
+ * Opens a session after a token or code of a mail, which is stronger than a password. The network is known to the account from now on. @throws the the errors of
  * `open`
  */
 export async function openByMail<Opened extends Session>(

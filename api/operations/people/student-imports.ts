@@ -1,4 +1,4 @@
-/** Imports of students from a file: administrators start, watch and cancel them. */
+/** Imports of students from a file: administrators start, monitor and cancel them. */
 import * as imports from '../../../domain/access/imports/imports.ts';
 import * as upload from '../../../domain/access/imports/upload.ts';
 import type { Operation } from '../../operation.ts';

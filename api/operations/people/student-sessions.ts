@@ -1,4 +1,4 @@
-/** Students open, prove and end a session. */
+/** Sign-up, sign-in and sign-out of students. */
 import * as sessions from '../../../domain/identity/sessions.ts';
 import * as accounts from '../../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../../domain/identity/student-identity.ts';

@@ -1,4 +1,4 @@
-/** The club's webhook endpoints, their history, and actions by hand. */
+/** The club's webhook endpoints, their deliveries, and manual actions. */
 import { instantOf } from '../../../platform/core/instants.ts';
 import * as deliveries from '../../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../../domain/webhooks/deliveries/manual.ts';

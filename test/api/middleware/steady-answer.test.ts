@@ -1,4 +1,4 @@
-/** Answers that leave at ticks (DEC-63). Whether known and unknown addresses differ is measured: `npm run bench -- timing`. */
+/** Tests answers that leave at ticks (DEC-63). `npm run bench -- timing` measures whether known and unknown addresses differ. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { restOfTick, steadyAnswer } from '../../../api/middleware/steady-answer.ts';
@@ -9,7 +9,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 const tick = 40;
 const deps = (answerTickMs = tick) => ({ settings: { answerTickMs } }) as ApiDeps;
 
-/** @returns how long the answer took, in milliseconds */
+/** @returns the time until the answer, in milliseconds */
 async function durationOf(operationId: string, status: number, work: () => Promise<unknown>): Promise<number> {
   const [middleware] = steadyAnswer(deps(), operationId);
   if (!middleware) return Number.NaN;
@@ -38,8 +38,8 @@ describe('a steady answer (DEC-63)', () => {
     );
   });
 
-  it('waits after a 202 and after a refusal, not after a session', async () => {
-    // Node cuts a wait to whole milliseconds, and a timer may end a millisecond early by another clock.
+  it('waits after a 202 and after a refusal, but not after a new session', async () => {
+    // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early by another clock.
     const atLeast = tick - 2;
     expect(await durationOf('requestStudentPasswordReset', 202, async () => {})).to.be.at.least(atLeast);
     const refuse = () => Promise.reject(new DomainError('token_gone', 'It is gone.'));
@@ -47,7 +47,7 @@ describe('a steady answer (DEC-63)', () => {
     expect(await durationOf('exchangeStudentCode', 200, async () => {})).to.be.below(tick / 2);
   });
 
-  it('is for sign-up, resend, reset and code of both kinds, and can be switched off', () => {
+  it('applies to sign-up, resend, reset and code of both kinds, and can be switched off', () => {
     const named = contractOperations().filter(({ operationId }) => steadyAnswer(deps(), operationId).length === 1);
     expect(named.map(({ operationId }) => operationId)).to.have.members([
       'signUpStudent',

@@ -1,4 +1,4 @@
-/** Which counter a call is charged to, rule by rule (LIM-1 to LIM-11), on a real Postgres. */
+/** Tests which counter a call is charged to, rule by rule (LIM-1 to LIM-11), on a real Postgres. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -11,12 +11,12 @@ const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 const minute = 60;
 const hour = 3_600;
 
-/** A new person, so that every test starts with fresh counters. */
+/** Creates a new person, so that every test starts with fresh counters. */
 const anyIp = () => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`;
 const student = () => ({ kind: 'student', id: randomUUID() }) as const;
 const admin = () => ({ kind: 'admin', id: randomUUID() }) as const;
 
-/** A call of an unknown caller; each test changes the fields that it is about. */
+/** Creates a call of an unknown caller. Each test changes the fields that it tests. */
 const call = (method: string, path: string, over: Partial<Call> = {}): Call => ({
   method,
   path,
@@ -27,14 +27,14 @@ const call = (method: string, path: string, over: Partial<Call> = {}): Call => (
   ...over,
 });
 
-/** A call on a club path, of a person who acts in the club. */
+/** Creates a call on a club path by a member or student of the club. */
 const inClub = (method: string, path: string, caller: Call['caller'], clubId: string = randomUUID()): Call =>
   call(method, `/v1/clubs/${clubId}${path}`, { caller, clubId });
 
 const limited = (retryAfterSeconds: number) => `429 rate_limited ${retryAfterSeconds}`;
 const signIn = (ip: string) => call('POST', '/v1/auth/sign-in', { ip });
 
-describe('admission', function () {
+describe('admission of calls', function () {
   this.timeout(60_000);
   let store: Store;
   let limiter: Limiter;
@@ -183,7 +183,7 @@ describe('admission', function () {
     ],
   ];
 
-  describe('allows the limit, then answers 429, and counts refused calls in the next window', () => {
+  describe('allows calls up to the limit, answers 429, and counts refused calls in the next window', () => {
     for (const [row, limit, windowSeconds, make] of table) {
       it(row, async () => {
         const one = make();
@@ -191,30 +191,30 @@ describe('admission', function () {
         expect(await outcome(one)).to.equal(limited(windowSeconds));
         const nextWindow = noon + windowSeconds * 1_000;
         expect(await outcome(one, nextWindow - 1)).to.equal(limited(1));
-        await passes(limit - 2, one, nextWindow); // the two refused calls have consumed two of it
+        await passes(limit - 2, one, nextWindow); // the two refused calls were charged to this window
         expect(await outcome(one, nextWindow)).to.equal(limited(windowSeconds));
       });
     }
   });
 
-  it('does not limit reads, even refused ones', async () => {
+  it('does not limit reads, even refused reads', async () => {
     for (const path of ['/v1/auth/session', '/v1/me', `/v1/clubs/${randomUUID()}/students`]) {
       await passes(100, call('GET', path, { refused: true }));
     }
   });
 
-  describe('charges', () => {
-    it('the club for all its administrators and any spelling of its id, and no other club', async () => {
+  describe('charges of a call', () => {
+    it('count for the club for all its administrators and any spelling of its id, and for no other club', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
       await passes(30, inClub('DELETE', `/media/${randomUUID()}`, admin(), clubId.toUpperCase()));
-      await passes(15, inClub('POST', '/campaigns', third, clubId)); // the share of each
+      await passes(15, inClub('POST', '/campaigns', third, clubId)); // the share of each caller
       expect(await outcome(inClub('POST', '/campaigns', third, clubId))).to.equal(limited(minute));
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
 
-    it('the student, not the club’s other students', async () => {
+    it('count for the student, and not for other students of the club', async () => {
       const clubId = randomUUID();
       const someone = student();
       const question = () => inClub('POST', '/classroom/agents/a1/messages', someone, clubId);
@@ -223,7 +223,7 @@ describe('admission', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('the most specific row only: comments, other classroom writes and club writes apart', async () => {
+    it('count for the most specific row: comments, other classroom writes and club writes separately', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -231,14 +231,14 @@ describe('admission', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('comments on lessons and on posts to one limit', async () => {
+    it('count comments on lessons and on posts together', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('booking and canceling of mentorship sessions to one limit of 30 an hour', async () => {
+    it('count booking and canceling of mentorship sessions together, 30 an hour', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -246,7 +246,7 @@ describe('admission', function () {
       expect(await outcome(inClub('DELETE', '/classroom/mentorships/m3/sessions/s1', someone))).to.equal(limited(hour));
     });
 
-    it('the club’s writes for an administrator on a classroom path', async () => {
+    it('count an administrator’s write on a classroom path as a write of the club', async () => {
       const clubId = randomUUID();
       const someone = admin();
       await passes(30, inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, someone, clubId));
@@ -255,7 +255,7 @@ describe('admission', function () {
       expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
     });
 
-    it('the student for a write on a path of the club: 30 a minute, and none of the club’s 60 (DEC-53)', async () => {
+    it('count a student’s write on a club path for the student, 30 a minute, and not for the club (DEC-53)', async () => {
       const clubId = randomUUID();
       for (const someone of [student(), student(), student()]) {
         await passes(30, inClub('POST', `/media/${randomUUID()}/complete`, someone, clubId));
@@ -264,7 +264,7 @@ describe('admission', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('the club for what students change there, up to 30 of its 60 for all of them (DEC-53)', async () => {
+    it('count students’ changes on club paths for the club, up to 30 of its 60 for all students (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -276,7 +276,7 @@ describe('admission', function () {
       expect([await changes(student()), await changes(student()), await changes(student())]).to.deep.equal([
         10, 10, 10,
       ]);
-      expect(await changes(student()), 'the share of each').to.equal(4);
+      expect(await changes(student()), 'the share of each student').to.equal(4);
       const writer = admin();
       for (let n = 0; n < 30; n += 1)
         expect(await outcome(inClub('POST', '/media', writer, clubId))).to.equal('passes');
@@ -285,7 +285,7 @@ describe('admission', function () {
       );
     });
 
-    it('a student for changes that are refused, and not the other students’ next window', async () => {
+    it('count refused changes for the student, and not against other students’ next window', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -295,8 +295,8 @@ describe('admission', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('nothing more for a change of another caller, or on another path', async () => {
-      const charge = () => Promise.reject(new Error('It was charged.'));
+    it('add nothing for a change of another caller or on another path', async () => {
+      const charge = () => Promise.reject(new Error('Call was charged'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
       await admitChange(unlimited, inClub('POST', path, admin()), noon);
@@ -305,7 +305,7 @@ describe('admission', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('all credential operations of both kinds of user to one limit for an address', async () => {
+    it('count all credential operations of both kinds of user for one address together', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -322,7 +322,7 @@ describe('admission', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('an IPv6 client by its /48 too, with ten times the limit; a /64’s refusals are not its (DEC-30)', async () => {
+    it('count an IPv6 client also by its /48 at ten times the limit, without refused calls of a /64 (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -332,7 +332,7 @@ describe('admission', function () {
       await passes(1, signIn(`2001:db9:${site.slice(9)}:1::1`));
     });
 
-    it('an IPv6 client by its /64, and an IPv4-mapped one by its IPv4 address', async () => {
+    it('count an IPv6 client by its /64, and an IPv4-mapped client by its IPv4 address', async () => {
       const network = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(1, 0xffff).toString(16)}`;
       for (let host = 1; host <= 10; host += 1) await passes(1, signIn(`${network}::${host}`));
       expect(await outcome(signIn(`${network}:ffff::1`))).to.equal(limited(minute));
@@ -347,12 +347,12 @@ describe('admission', function () {
       ['without a session (401)', { refused: true }],
       ['of an administrator of another club (403)', { caller: admin(), refused: true }],
       ['of a student of another club (403)', { caller: student(), clubId: randomUUID(), refused: true }],
-      ['where no session is needed', {}],
+      ['on a path without a session', {}],
       ['with a known club and an unknown caller', { clubId: randomUUID() }],
       ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`${title} spend 60 a minute of the address, not of the club`, async () => {
+      it(`${title} use up 60 a minute of the address, not of the club`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -363,20 +363,20 @@ describe('admission', function () {
       });
     }
 
-    it('do not spend the student’s limit', async () => {
+    it('do not use up the student’s limit', async () => {
       const someone = student();
       const path = '/classroom/agents/a1/messages';
       await passes(60, { ...inClub('POST', path, someone), refused: true, ip: '192.0.2.1' });
       await passes(20, inClub('POST', path, someone));
     });
 
-    it('do not spend the address’s limit of writes elsewhere', async () => {
+    it('do not use up the address’s limit of writes elsewhere', async () => {
       const ip = anyIp();
       await passes(60, call('POST', `/v1/clubs/${randomUUID()}/media`, { ip, refused: true }));
       await passes(60, call('PATCH', '/v1/me', { ip }));
     });
 
-    it('spend a limit per IP once, refused or not', async () => {
+    it('use up a limit per IP once, refused or not', async () => {
       const ip = anyIp();
       await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
       await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));
@@ -384,7 +384,7 @@ describe('admission', function () {
     });
   });
 
-  describe('when the counters are down', () => {
+  describe('calls while the counters are unavailable', () => {
     const unavailable = '503 rate_limit_unavailable';
     const rows: readonly [string, () => Call, string][] = [
       ['POST /v1/auth/sign-in', () => call('POST', '/v1/auth/sign-in'), unavailable],
@@ -401,19 +401,19 @@ describe('admission', function () {
       ['a billing notice', () => call('POST', '/webhooks/billing'), 'passes'],
     ];
     for (const [title, make, expected] of rows) {
-      it(`answers ${title} with: ${expected}`, async () => {
+      it(`get the answer ${expected}: ${title}`, async () => {
         expect(await outcome(make(), noon, down)).to.equal(expected);
       });
     }
 
-    describe('gives credential routes of administrators a small limit of the process (DEC-29)', () => {
+    describe('a small limit inside the process for credential routes of administrators (DEC-29)', () => {
       const adminSignIn = (ip = anyIp()) => call('POST', '/v1/auth/admin/sign-in', { ip });
       let start = noon;
-      beforeEach('a window of its own', () => {
+      beforeEach('start a new window', () => {
         start += 60_000;
       });
 
-      it('3 a minute for each address, over all routes', async () => {
+      it('allows 3 calls a minute for each address, over all routes', async () => {
         const ip = anyIp();
         for (let n = 0; n < 3; n += 1) expect(await outcome(adminSignIn(ip), start, down)).to.equal('passes');
         expect(await outcome(adminSignIn(ip), start + 1_000, down)).to.equal(limited(59));
@@ -423,7 +423,7 @@ describe('admission', function () {
         start += 60_000;
       });
 
-      it('30 a minute for all addresses together', async () => {
+      it('allows 30 calls a minute for all addresses together', async () => {
         for (let n = 0; n < 30; n += 1) expect(await outcome(adminSignIn(), start, down)).to.equal('passes');
         expect(await outcome(adminSignIn(), start, down)).to.equal(limited(60));
         expect(await outcome(adminSignIn(), start + 60_000, down)).to.equal('passes');
@@ -431,7 +431,7 @@ describe('admission', function () {
       });
     });
 
-    it('throws an error that does not come from the counters', async () => {
+    it('throw an error that does not come from the counters', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

@@ -1,4 +1,4 @@
-/** A store that is down costs at most one wait a second. */
+/** Tests that an unavailable store costs at most one wait a second. */
 import { expect } from 'chai';
 import { createCircuit } from '../../../api/rate-limits/circuit.ts';
 import { CountersUnavailable, storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
@@ -86,7 +86,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('a store that does not answer fails at the deadline, not before, and leaves nothing behind', () =>
+  it('fails at the deadline if the store does not answer, and leaves no timer behind', () =>
     withTimersStopped(async (advance) => {
       const through = circuit();
       const { promise, reject } = Promise.withResolvers<never>();
@@ -97,7 +97,7 @@ describe('circuit breaker of the rate counters', () => {
       await advance(1);
       expect(ended).to.have.length(1);
       expect(ended[0]).to.be.instanceOf(CountersUnavailable);
-      reject(broken); // its answer comes too late for every caller
+      reject(broken); // The answer arrives too late for every caller.
       await advance(storeDeadlineMs);
       expect(failures.map(String)).to.deep.equal([`Error: No answer within ${storeDeadlineMs} ms.`]);
     }));

@@ -1,4 +1,4 @@
-/** The client's address behind trusted proxies, and what a limit "per IP" counts. */
+/** Tests the client's address behind trusted proxies, and the subject of a limit "per IP". */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { addressesCounted, clientIp, networkOf, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
@@ -9,7 +9,7 @@ describe('client address', () => {
   const table: readonly [string, string | undefined, string | undefined, readonly string[], string][] = [
     ['is the peer without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
     [
-      'is a peer that is no trusted proxy, whatever its header says',
+      'is a peer that is no trusted proxy, whatever the header contains',
       '203.0.113.7',
       '198.51.100.1',
       proxies,
@@ -20,7 +20,7 @@ describe('client address', () => {
     ['is a trusted proxy that sends an empty header', '10.0.0.1', '', proxies, '10.0.0.1'],
     ['is the hop that a trusted proxy names', '10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
     [
-      'is the rightmost untrusted hop, because the client may write those to its left',
+      'is the rightmost untrusted hop, because the client may write the entries to its left',
       '10.0.0.1',
       '1.1.1.1, 198.51.100.1',
       proxies,
@@ -64,9 +64,9 @@ describe('client address', () => {
       ['0.0.0.0/0'],
       '2001:db8::1',
     ],
-    ['is a link-local peer without its zone', 'fe80::1%eth0', undefined, proxies, 'fe80::1'],
+    ['is a link-local peer address without its zone', 'fe80::1%eth0', undefined, proxies, 'fe80::1'],
     ['is unknown without a peer', undefined, '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
-    ['is unknown when the peer is no address', '', '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
+    ['is unknown when the peer has no IP address', '', '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
   ];
   for (const [title, peer, header, trusted, client] of table) {
     it(title, () => {
@@ -74,7 +74,7 @@ describe('client address', () => {
     });
   }
 
-  it('is not changed by anything that a client writes into X-Forwarded-For', () => {
+  it('does not change by any text that a client writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -91,15 +91,15 @@ describe('client address', () => {
   });
 });
 
-describe('what a limit per IP counts', () => {
+describe('the subject of a limit per IP', () => {
   const subjectsOf = (ip: string) => addressesCounted(ip).map(({ subject, times }) => `${subject} x${times}`);
 
-  it('is each IPv4 address of its own', () => {
+  it('is each IPv4 address alone', () => {
     expect(subjectsOf('203.0.113.7')).to.deep.equal(['203.0.113.7 x1']);
     expect(subjectsOf('203.0.113.8')).to.deep.equal(['203.0.113.8 x1']);
   });
 
-  it('is the /64 network of an IPv6 address, then its /48 ten times as wide (DEC-30)', () => {
+  it('is the /64 network of an IPv6 address, and then its /48 at ten times the limit (DEC-30)', () => {
     const networks = ['2001:db8:1:2::/64 x1', '2001:db8:1::/48 x10'];
     expect(subjectsOf('2001:db8:1:2:3:4:5:6')).to.deep.equal(networks);
     expect(subjectsOf('2001:db8:1:2:ffff::1')).to.deep.equal(networks);
@@ -113,13 +113,13 @@ describe('what a limit per IP counts', () => {
     expect(subjectsOf('::ffff:cb00:7107')).to.deep.equal(['203.0.113.7 x1']);
   });
 
-  it('is one for all clients without a readable address', () => {
+  it('is one subject for all clients without a readable address', () => {
     expect(subjectsOf(unknownClient)).to.deep.equal([`${unknownClient} x1`]);
   });
 });
 
 describe('networkOf', () => {
-  it('gives the /24 of an IPv4 address and the /48 of an IPv6 address', () => {
+  it('returns the /24 of an IPv4 address and the /48 of an IPv6 address', () => {
     expect(networkOf('203.0.113.7')).to.equal('203.0.113.0/24');
     expect(networkOf('203.0.113.255')).to.equal('203.0.113.0/24');
     expect(networkOf('203.0.114.0')).to.equal('203.0.114.0/24');
@@ -128,11 +128,11 @@ describe('networkOf', () => {
     expect(networkOf('fe80::1%eth0')).to.equal('fe80::/48');
   });
 
-  it('gives the network of the IPv4 address that an IPv6 address stands for', () => {
+  it('returns the network of the IPv4 address that an IPv6 address contains', () => {
     expect(networkOf('::ffff:203.0.113.7')).to.equal('203.0.113.0/24');
   });
 
-  it('gives whatever is no address as it is', () => {
+  it('returns a text that is no address unchanged', () => {
     expect(networkOf(unknownClient)).to.equal(unknownClient);
   });
 });

@@ -1,4 +1,7 @@
-/** The counters of the rate limits on a real Postgres and a real Redis: fixed windows, early retries, several processes, stores that fail. */
+/**
+ * Tests the counters of the rate limits on a real Postgres and a real Redis: fixed windows, early retries, several processes and failures
+ * of the store.
+ */
 import { Secret } from '../../../platform/core/secret.ts';
 import { scriptArguments } from '../../../dev/project.ts';
 import { storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
@@ -34,14 +37,14 @@ function limiterOn(url: Secret, clock: () => number = Date.now, failures: unknow
   return createLimiter({ url, masterKey, clock, onFailure: (error) => failures.push(error) });
 }
 
-/** Expects the store to be unavailable. @returns the failure of the store; undefined if it was not even tried */
+/** Expects that the store is unavailable. @returns the failure of the store; undefined if the store was not called */
 const unavailable = async (call: Promise<unknown>): Promise<unknown> => {
   const error = await call.catch((thrown: unknown) => thrown);
   if (!(error instanceof CountersUnavailable))
     throw new Error(`CountersUnavailable was expected, not ${String(error)}`);
   return error.cause;
 };
-/** How a store that says nothing fails: after its whole deadline, and no earlier. */
+/** A silent store fails after its whole deadline, and not earlier. */
 const silence = `Error: No answer within ${storeDeadlineMs} ms.`;
 
 const backends: readonly [string, () => Promise<Store>, string][] = [
@@ -68,7 +71,7 @@ for (const [name, start, address] of backends) {
       await store.stop();
     });
 
-    /** Charges n times, one after the other. @returns the seconds to wait of each call, 0 for those allowed */
+    /** Charges n times, one after the other. @returns the seconds to wait for each call, 0 for an allowed call */
     const charge = async (of: ReturnType<typeof budget>, n: number, now: number, subject = 'a', by = limiter) => {
       const waits: number[] = [];
       for (let call = 0; call < n; call += 1) {
@@ -85,7 +88,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(three, 2, noon + minute)).to.deep.equal([0, 0]);
     });
 
-    it('gives Retry-After as whole seconds to the next window, rounded up', async () => {
+    it('returns Retry-After as whole seconds to the next window, rounded up', async () => {
       const one = budget(2);
       expect(await charge(one, 3, noon + 12_345)).to.deep.equal([0, 0, 48]);
       const hourly = budget(2, 3_600);
@@ -99,13 +102,13 @@ for (const [name, start, address] of backends) {
       expect(await charge(five, 5, noon + 2 * minute)).to.deep.equal([0, 0, 0, 60, 60]);
     });
 
-    it('gives Retry-After up to the first window with allowance left', async () => {
+    it('returns Retry-After until the first window with a free call', async () => {
       const two = budget(2);
       expect(await charge(two, 7, noon)).to.deep.equal([0, 0, 60, 120, 120, 120, 120]);
       expect(await charge(two, 1, noon + 2 * minute)).to.deep.equal([0]);
     });
 
-    it('charges retries in a spent window to the next one only', async () => {
+    it('charges retries in a used-up window only to the next window', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       expect(await charge(two, 3, noon + minute + 30_000)).to.deep.equal([30, 90, 90]);
@@ -113,7 +116,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(two, 2, noon + 4 * minute)).to.deep.equal([0, 0]);
     });
 
-    it('admits a caller that waits for Retry-After, and never more than the limit a window', async () => {
+    it('admits a caller that waits for Retry-After, and never exceeds the limit of a window', async () => {
       const event = fc.record({
         wait: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 })),
         obeys: fc.boolean(),
@@ -126,10 +129,10 @@ for (const [name, start, address] of backends) {
           let now = noon;
           let toldUntil: number | undefined;
           for (const { wait, obeys, viaOther } of events) {
-            const told = obeys && toldUntil !== undefined ? toldUntil : undefined;
-            now = told === undefined ? now + wait : Math.max(now, told);
+            const obeyedUntil = obeys && toldUntil !== undefined ? toldUntil : undefined;
+            now = obeyedUntil === undefined ? now + wait : Math.max(now, obeyedUntil);
             const verdict = await (viaOther ? other : limiter).charge(of, 'a', now);
-            if (told !== undefined) expect(verdict, 'after waiting').to.deep.equal({ allowed: true });
+            if (obeyedUntil !== undefined) expect(verdict, 'after waiting').to.deep.equal({ allowed: true });
             if (verdict.allowed) {
               const window = windowAt(now, 60);
               admitted.set(window, (admitted.get(window) ?? 0) + 1);
@@ -156,7 +159,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(three, 1, noon)).to.deep.equal([60]);
     });
 
-    it('allows exactly the limit to two processes that together ask for three times as much', async () => {
+    it('allows exactly the limit to two processes that together send three times as many calls', async () => {
       const { counter } = budget(60);
       const burst = () =>
         run(process.execPath, [
@@ -187,22 +190,22 @@ for (const [name, start, address] of backends) {
       expect(await keysOf(store, one.counter)).to.have.length(2);
     });
 
-    it('accepts any text as a subject, also long and with NUL and quotes', async () => {
+    it('accepts any text as a subject, also long text and text with NUL and quotes', async () => {
       const one = budget(2);
       expect(await charge(one, 3, noon, `\0'";${'x'.repeat(10_000)}`)).to.deep.equal([0, 0, 60]);
     });
 
-    it('fails immediately with CountersUnavailable if the connection is refused, not after the deadline', async () => {
+    it('fails immediately with CountersUnavailable if the connection is refused', async () => {
       const failures: unknown[] = [];
       const nowhere = limiterOn(new Secret(`${address}:${await freePort()}`), () => 0, failures);
       const cause = await unavailable(nowhere.charge(budget(2), 'a', noon));
       expect(String(cause)).not.to.equal(silence);
-      expect(await unavailable(nowhere.ready()), 'it is not tried again within the second').to.equal(undefined);
+      expect(await unavailable(nowhere.ready()), 'the store is not tried again within the second').to.equal(undefined);
       expect(failures).to.deep.equal([cause]);
       await nowhere.close();
     });
 
-    it('tries a hanging store once a second, and uses it again when it is back', async () => {
+    it('tries a silent store once a second, and uses it again when it answers', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];
@@ -230,7 +233,7 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
-    it('takes back a try that turned out right, and charges no refused try to another window', async () => {
+    it('takes back a successful try, and charges no refused try to another window', async () => {
       const two = budget(2);
       const tries = async (n: number, now: number) => {
         const waits: number[] = [];
@@ -246,7 +249,7 @@ for (const [name, start, address] of backends) {
       expect(await tries(3, noon + minute)).to.deep.equal([0, 0, 60]);
     });
 
-    it('remembers a subject in its window and in the next one, in every process', async () => {
+    it('remembers a subject in its window and the next window, in every process', async () => {
       const memory = { name: budget(1).counter, seconds: 3_600 };
       const hour = 60 * minute;
       expect(await limiter.isRemembered(memory, 'a', noon)).to.equal(false);
@@ -260,7 +263,7 @@ for (const [name, start, address] of backends) {
       expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
     });
 
-    it('answers without the store once a caller has spent both windows', async () => {
+    it('answers without the store once a caller has used up both windows', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       const line = await lineTo(store.url);
@@ -290,8 +293,8 @@ async function keysOf({ url }: Store, counter: string): Promise<readonly string[
   return found.rows.map(({ key }) => key);
 }
 
-describe('counters in Postgres over a connection that stands still', () => {
-  it('count later calls over another one', async () => {
+describe('counters in Postgres behind a connection that stalls', () => {
+  it('count later calls over a second connection', async () => {
     await testDatabase();
     const line = await startPostgresLine();
     const counters = openPostgresCounters(new Secret(line.url), 60_000);
@@ -301,7 +304,7 @@ describe('counters in Postgres over a connection that stands still', () => {
       line.freezeOpen();
       await withTimersStopped(async (advance) => {
         const stuck = counters.increment(key, 60).catch(({ message }: Error) => message);
-        await new Promise(setImmediate); // it is on its way
+        await new Promise(setImmediate); // the statement is sent
         const later = Promise.all([counters.increment(key, 60), counters.increment(key, 60)]);
         await advance(usuallyHoldsMs);
         expect(await later).to.deep.equal([2, 3]);
@@ -327,7 +330,7 @@ describe('expired counters in Postgres', function () {
   });
   after(() => client.end());
 
-  it('are deleted in pages, and live ones stay', async () => {
+  it('are deleted in pages, and current counters stay', async () => {
     const { counter } = budget(1);
     await client.query(
       `INSERT INTO rate_limit_counters (key, points, expire)
@@ -341,18 +344,18 @@ describe('expired counters in Postgres', function () {
     await counters.close();
   });
 
-  it('are kept for two to three minutes, so through their window and the one before it', async () => {
+  it('stay for two to three minutes, which covers an early charge and their own window', async () => {
     const limiter = limiterOn(store.url);
     const one = budget(1);
     const written = await withClockStopped(async (now) => {
       for (let call = 0; call < 2; call += 1) await limiter.charge(one, 'a', noon);
       return now;
     });
-    const { rows } = await client.query<{ kept: number }>(
-      `SELECT (expire - $2)::float8 AS kept FROM rate_limit_counters WHERE key LIKE $1 || ':%'`,
+    const { rows } = await client.query<{ lifetime: number }>(
+      `SELECT (expire - $2)::float8 AS lifetime FROM rate_limit_counters WHERE key LIKE $1 || ':%'`,
       [one.counter, written],
     );
-    expect(rows).to.deep.equal([{ kept: 3 * minute }, { kept: 3 * minute }]);
+    expect(rows).to.deep.equal([{ lifetime: 3 * minute }, { lifetime: 3 * minute }]);
     await limiter.close();
   });
 });

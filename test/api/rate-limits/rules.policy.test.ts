@@ -1,4 +1,4 @@
-/** The table of the rate limits against LIM-1 to LIM-11, and which row a request falls under (DEC-23). */
+/** Tests the table of the rate limits against LIM-1 to LIM-11, and the choice of a row for a request (DEC-23). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
@@ -21,7 +21,7 @@ const minute = 60;
 const hour = 3_600;
 const writes = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** [the request, limit, window in seconds, scope, when the counters are down] */
+/** [the request, limit, window in seconds, scope, the effect of unavailable counters] */
 const table: readonly [string, string, number, number, string, string][] = [
   ...writes.map((method): [string, string, number, number, string, string] => [
     method,
@@ -94,15 +94,15 @@ const table: readonly [string, string, number, number, string, string][] = [
 
 const found = (method: string, path: string): Rule => {
   const rule = ruleFor({ method, path });
-  if (rule === undefined) throw new Error(`${method} ${path} falls under no rule`);
+  if (rule === undefined) throw new Error(`No rule matches ${method} ${path}`);
   return rule;
 };
 const counterOf = (method: string, path: string) => found(method, path).counter;
 
 describe('rate limit table', () => {
   for (const [method, path, limit, windowSeconds, scope, whenDown] of table) {
-    const shown = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
-    it(`${method} ${shown}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
+    const shownPath = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
+    it(`has ${method} ${shownPath}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
       expect(found(method, path)).to.include({ limit, windowSeconds, scope, whenDown });
     });
   }
@@ -119,7 +119,7 @@ describe('rate limit table', () => {
     expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
   });
 
-  it('counts removing and demoting members and revoking invitations together, apart from other writes', () => {
+  it('counts removals, demotions and revocations of invitations together, separate from other writes', () => {
     const remove = counterOf('DELETE', `${club}/members/m-1`);
     expect(counterOf('PATCH', `${club}/members/m-1`)).to.equal(remove);
     expect(counterOf('DELETE', `${club}/invitations/i-1`))
@@ -139,14 +139,14 @@ describe('rate limit table', () => {
     expect(counterOf('DELETE', '/v1/auth/session')).to.equal(counterOf('PUT', '/v1/me')).and.not.equal(signIn);
   });
 
-  it('gives every other row a counter of its own', () => {
+  it('has a separate counter for every other row', () => {
     const shared = ['credentials', 'comments', 'mentorship_sessions', 'member_changes'];
     const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
     expect(own).to.have.length(new Set(own).size);
     expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2 - 2);
   });
 
-  it('gives all rows of one counter the same limit, window and scope', () => {
+  it('has an equal limit, window and scope in all rows of one counter', () => {
     for (const rule of rules) {
       const { counter, limit, windowSeconds, scope } = rule;
       for (const other of rules.filter((candidate) => candidate.counter === counter)) {
@@ -162,14 +162,14 @@ describe('rate limit table', () => {
   });
 });
 
-describe('rate limits beside the table', () => {
-  it('let a student, and all students of a club, write on its paths 30 times a minute (DEC-53)', () => {
+describe('rate limits outside the table', () => {
+  it('allow a student, and all students of a club, 30 writes a minute on paths of the club (DEC-53)', () => {
     const common = { limit: 30, windowSeconds: 60, whenDown: 'pass' };
     expect(studentWritesOfClub).to.include({ ...common, counter: 'student_club_writes', scope: 'student' });
     expect(studentsShareOfClub).to.include({ ...common, counter: 'club_writes_of_students', scope: 'club' });
   });
 
-  it('let 60 uploads begin and 60 archives be asked for in a minute (LIM-22, LIM-23)', () => {
+  it('allow 60 new uploads and 60 archives in a minute (LIM-22, LIM-23)', () => {
     const rate = { limit: 60, windowSeconds: 60 };
     expect(uploadCreations).to.deep.equal({ ...rate, counter: 'upload_creations', scope: 'student' });
     expect(libraryUploadCreations).to.deep.equal({ ...rate, counter: 'library_upload_creations', scope: 'club' });
@@ -190,7 +190,7 @@ describe('choice of the most specific rate limit row', () => {
     fc.constantFrom('admin', 'classroom', 'sign-up', 'a%2Fb', '%E0%A4%A', '{clubId}', '*'),
   );
   const tail = fc.array(segment, { minLength: 1, maxLength: 6 }).map((segments) => segments.join('/'));
-  /** A path of the rule's form, its parameters and its open end filled in. */
+  /** Returns a path that matches the rule, with values for its parameters and its wildcard. */
   const instance = (rule: Rule) =>
     fc.infiniteStream(segment).map((values) => {
       const next = () => String(values.next().value);
@@ -218,7 +218,7 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('finds the row of a matching request, or a more specific one', () => {
+  it('finds the row of a matching request, or a more specific row', () => {
     fc.assert(
       fc.property(requestOf, ({ rule, method, path }) => {
         const winner = found(method, path);
@@ -239,7 +239,7 @@ describe('choice of the most specific rate limit row', () => {
     }
   });
 
-  it('finds the same row for any case, percent-encoding, and doubled or trailing slashes', () => {
+  it('finds an equal row for any case, percent-encoding, and doubled or trailing slashes', () => {
     const spelling = fc.record({ upper: fc.boolean(), encode: fc.boolean(), repeat: fc.integer({ min: 1, max: 3 }) });
     fc.assert(
       fc.property(
@@ -263,7 +263,7 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('does not take ß for ss, although their capitals are equal', () => {
+  it('does not read ß as ss, although their capitals are equal', () => {
     expect(counterOf('POST', `${club}/claßroom/anything`)).to.equal('club_writes');
     expect(counterOf('POST', `${club}/cla%C3%9Froom/anything`)).to.equal('club_writes');
   });

@@ -1,4 +1,4 @@
-/** A club's budgets under a person who spends all they can: the others keep their share (LIM-24, LIM-25). */
+/** Tests a club's budgets under a caller who uses up all they can. Other callers keep their share (LIM-24, LIM-25). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -30,7 +30,7 @@ interface Member {
 const memberOf = (clubId: string): Member => ({ clubId, caller: { kind: 'admin', id: randomUUID() } });
 
 const callOf = ({ clubId, caller }: Member, method: string, path: string): Call => {
-  const ip = '198.18.0.1'; // all of them share an office
+  const ip = '198.18.0.1'; // all callers share the address of one office
   return { method, path: `/v1/clubs/${clubId}${path}`, ip, caller, clubId, refused: false };
 };
 
@@ -79,14 +79,14 @@ for (const [name, start] of stores) {
             removals.push(await waitOf(limiter, callOf(owner, 'DELETE', `/members/${attacker.caller.id}`), now));
           if (tenth % 40 === 39) writes.push(await write(owner, now));
         }
-        // The first of the 60 that the owner does not use is the editor's; the calls refused in a window consume the editor's next one.
+        // In the first window the editor gets the calls that the owner does not use. Refused calls are charged to the editor's next window.
         expect(passed(attack), `the editor in window ${window}`).to.equal(window === 0 ? 59 : 0);
         expect(removals, `removals in window ${window}`).to.deep.equal(Array.from({ length: 25 }, () => 0));
         expect(passed(writes), `writes of the owner in window ${window}`).to.equal(15);
       }
     });
 
-    it('lets each administrator revoke and demote although the own writes are spent', async () => {
+    it('lets each administrator revoke and demote after using up their own writes', async () => {
       const owner = memberOf(randomUUID());
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(owner, 'POST', '/campaigns'), noon);
       const ends = [
@@ -101,7 +101,7 @@ for (const [name, start] of stores) {
       for (const call of ends) expect(await waitOf(limiter, call, noon)).to.equal(60);
     });
 
-    it('counts 60 a minute for one caller, and early retries against the caller’s next window', async () => {
+    it('counts 60 calls a minute for one caller, and early retries against the caller’s next window', async () => {
       const only = memberOf(randomUUID());
       const write = (now: number) => waitOf(limiter, callOf(only, 'POST', '/campaigns'), now);
       for (let n = 0; n < 60; n += 1) expect(await write(noon)).to.equal(0);
@@ -110,21 +110,21 @@ for (const [name, start] of stores) {
       expect(await write(noon + 60 * second)).to.equal(60);
     });
 
-    it('charges a caller whom the club’s budget refuses alone, and admits one who waits', async () => {
+    it('charges a call that the club’s budget refuses only to its caller, and admits a caller who waits', async () => {
       const clubId = randomUUID();
       const [first, waiting, hasty] = [memberOf(clubId), memberOf(clubId), memberOf(clubId)];
       for (let n = 0; n < 60; n += 1) await waitOf(limiter, callOf(first, 'POST', '/campaigns'), noon);
       for (let n = 0; n < 15; n += 1) await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon);
-      const told = await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon + 20 * second);
-      expect(told).to.equal(40);
+      const retryAfter = await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), noon + 20 * second);
+      expect(retryAfter).to.equal(40);
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(hasty, 'POST', '/campaigns'), noon + 21 * second);
-      const later = noon + (20 + told) * second;
+      const later = noon + (20 + retryAfter) * second;
       expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later)).to.equal(0);
       for (let n = 0; n < 58; n += 1)
         expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later), `call ${n}`).to.equal(0);
     });
 
-    it('shares every other budget of a club in the same way', async () => {
+    it('shares every other budget of a club in an equal way', async () => {
       for (const rule of rules.filter(({ scope }) => scope === 'club')) {
         const path = rule.path
           .replaceAll(/\{\w+\}/g, 'x')
@@ -142,7 +142,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('admits at most five times the limit by shares, however many administrators a club has', async () => {
+    it('admits at most five times the limit by shares, for any number of administrators', async () => {
       const clubId = randomUUID();
       let admitted = 0;
       for (let n = 0; n < 40; n += 1) {
@@ -155,8 +155,8 @@ for (const [name, start] of stores) {
   });
 }
 
-describe('shared budgets while the counters are down', () => {
-  it('let the owner remove an editor, whatever the editor calls', async () => {
+describe('shared budgets while the counters are unavailable', () => {
+  it('let the owner remove an editor who makes any number of calls', async () => {
     const store = await nobody();
     const limiter = open(store);
     const owner = memberOf(randomUUID());
@@ -173,7 +173,7 @@ describe('bounds of callers who share a budget', () => {
     return { own: own.limit, share, reserve: reserve.limit };
   };
 
-  it('are a table by the kind of caller', () => {
+  it('depend on the kind of caller, by a table', () => {
     expect(bounds('admin')).to.deep.equal({ own: 60, share: 15, reserve: 300 });
     expect(bounds('student')).to.deep.equal({ own: 10, share: 4, reserve: 120 });
     expect(bounds('file')).to.deep.equal({ own: 10, share: 4, reserve: 300 });

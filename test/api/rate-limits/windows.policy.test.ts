@@ -1,9 +1,9 @@
-/** Windows aligned to the clock, and the whole seconds until one begins. */
+/** Tests windows that are aligned to the clock, and the whole seconds until a window begins. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { secondsUntilWindow, windowAt } from '../../../api/rate-limits/windows.policy.ts';
 
-describe('fixed window', () => {
+describe('a fixed window', () => {
   const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 
   it('begins with the minute or the hour of the clock', () => {
@@ -14,7 +14,7 @@ describe('fixed window', () => {
     expect(windowAt(noon + 3_600_000, 3_600)).to.equal(windowAt(noon, 3_600) + 1);
   });
 
-  it('gives Retry-After as whole seconds, rounded up, at least 1', () => {
+  it('returns Retry-After as whole seconds, rounded up, at least 1', () => {
     const next = windowAt(noon, 60) + 1;
     const table: readonly [number, number][] = [
       [0, 60],
@@ -31,7 +31,7 @@ describe('fixed window', () => {
     expect(secondsUntilWindow(next, 60, noon + 60_000)).to.equal(1);
   });
 
-  it('gives the smallest number of seconds after which a call falls into the window', () => {
+  it('returns the smallest number of seconds after which a call is in the window', () => {
     const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(moment, fc.constantFrom(60, 3_600), fc.constantFrom(1, 2), (now, windowSeconds, ahead) => {

@@ -1,4 +1,4 @@
-/** The codes of an operation by its method, session, parameters and body. */
+/** Tests the codes of an operation that follow from its method, session, parameters and body. */
 import { expect } from 'chai';
 import { codesByRule, traitsOf, type OperationTraits } from '../../../contract/rules/error-codes.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
@@ -41,7 +41,7 @@ describe('traits of an operation', () => {
   const operation = { operationId: 'getProfile', description: '', tags: [], security: [], responses: {} } as const;
   const parametersNamed = (...names: string[]) => names.map((name) => ({ name }));
 
-  it('reads session, roles and body from the operation', () => {
+  it('include session, roles and body', () => {
     const written = { ...operation, security: [{ admin: [] }], 'x-roles': ['owner'], requestBody: { content: {} } };
     expect(traitsOf('post', written, [])).to.deep.equal({
       ...plain,
@@ -52,12 +52,12 @@ describe('traits of an operation', () => {
     });
   });
 
-  it('does not judge the form of the club, of a slug and of a certificate code', () => {
+  it('do not include the form of the club’s id, of a slug and of a certificate code', () => {
     const traits = traitsOf('get', operation, parametersNamed('clubId', 'slug', 'certificateCode'));
     expect(traits).to.deep.equal({ ...plain, isUnderClub: true });
   });
 
-  it('judges every other parameter', () => {
+  it('include the form of every other parameter', () => {
     expect(traitsOf('get', operation, parametersNamed('page')).hasJudgedParameters).to.equal(true);
   });
 });

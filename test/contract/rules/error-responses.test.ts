@@ -1,4 +1,4 @@
-/** The error responses that an operation has because of its codes. */
+/** Tests the error responses of an operation that follow from its codes. */
 import { expect } from 'chai';
 import type { OperationTraits } from '../../../contract/rules/error-codes.ts';
 import { errorResponses } from '../../../contract/rules/error-responses.ts';
@@ -22,7 +22,7 @@ describe('error responses by rule', () => {
     });
   });
 
-  it('gives a write of a role under a club all that its traits demand', () => {
+  it('gives an administrator’s write under a club the responses of all its traits', () => {
     const write = { hasSession: true, isUnderClub: true, hasRoles: true, hasBody: true, hasJudgedParameters: true };
     expect(Object.keys(errorResponses([], { method: 'post', ...write }))).to.deep.equal([
       '400',
@@ -36,7 +36,7 @@ describe('error responses by rule', () => {
     ]);
   });
 
-  it('follows from the own codes of an operation, once for each status', () => {
+  it('adds responses for the operation’s own codes, once for each status', () => {
     expect(errorResponses(['not_found', 'in_use', 'name_taken', 'not_configured'], publicRead)).to.deep.equal({
       400: shared('MalformedRequest'),
       404: shared('NotFound'),
@@ -46,7 +46,7 @@ describe('error responses by rule', () => {
     });
   });
 
-  it('refuses a code that no table has', () => {
+  it('refuses a code that is in no table', () => {
     expect(() => errorResponses(['not_fond'], publicRead)).to.throw('The error code not_fond is not in');
   });
 

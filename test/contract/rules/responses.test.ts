@@ -1,4 +1,4 @@
-/** An operation has the responses of its path file, and further responses by rule. */
+/** Tests that an operation has the responses of its path file, and further responses by rule. */
 import { expect } from 'chai';
 import { contractText } from '../../../contract/contract.ts';
 import type { OperationObject } from '../../../contract/openapi.ts';
@@ -31,7 +31,7 @@ function complete(responses: Readonly<Record<string, WrittenResponse>>, codes: r
 }
 
 describe('responses of an operation', () => {
-  it('keeps a response of the path file in place of the shared response', () => {
+  it('keeps a response of the path file instead of the shared response', () => {
     const own = { description: 'No certificate has this code.' };
     expect(complete({ ...success, 404: own }, ['not_found'])).to.deep.equal({
       200: { description: 'A course.' },
@@ -47,13 +47,13 @@ describe('responses of an operation', () => {
     );
   });
 
-  it('refuses an error whose status none of the codes has', () => {
+  it('refuses an error status that no code of the operation has', () => {
     expect(() => complete({ ...success, 404: { description: 'No course.' } })).to.throw(
       'getCourse has a response 404, and no code with this status in x-error-codes.',
     );
   });
 
-  it('writes out the wrapper of a record before other media types', () => {
+  it('inserts the wrapper of a record before other media types', () => {
     const page = { 'text/html': { schema: { type: 'string' } } };
     const written = { description: 'A course.', 'x-data-of': { $ref: '#/Course' }, content: page };
     const schema = {
@@ -67,15 +67,15 @@ describe('responses of an operation', () => {
   });
 
   for (const name of ['x-data-of', 'x-page-of'] as const)
-    it(`refuses a schema that ${name} stands for`, () => {
+    it(`refuses a schema that ${name} means`, () => {
       const written = complete({ 200: { description: 'An answer.', [name]: { $ref: '#/Course' } } })[200];
       if (!written) throw new Error('No response 200');
       expect(() => complete({ 200: written })).to.throw(
-        `getCourse: the path file writes out the schema of 200. Write ${name} instead.`,
+        `getCourse: the path file contains the schema of 200. Write ${name} instead.`,
       );
     });
 
-  it('writes out the wrapper of a page', () => {
+  it('inserts the wrapper of a page', () => {
     const response = complete({ 200: { description: 'A page.', 'x-page-of': { $ref: '#/Course' } } })[200];
     expect(response).to.have.nested.property('content.application/json.schema.properties.data.items.$ref', '#/Course');
     expect(response).to.have.nested.property('content.application/json.schema.properties.shortened');

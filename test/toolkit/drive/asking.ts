@@ -59,7 +59,7 @@ interface Accepted {
 export interface AskingClassroom extends ReturnType<typeof askingOf> {
   club: TestClub;
   /** The agent's record. */
-  asked: OpenAgent;
+  openAgent: OpenAgent;
   student: TestStudent;
 }
 
@@ -68,7 +68,7 @@ export async function openAskingClassroom(options: AgentOptions = {}): Promise<A
   const club = await buildClub();
   const agent = await buildOpenAgent(club.id, options);
   const student = await buildLearner(agent);
-  return { club, asked: agent, student, ...askingOf(agent, student) };
+  return { club, openAgent: agent, student, ...askingOf(agent, student) };
 }
 
 /** The tables of questions over all clubs: a refused question may change nothing in them. */

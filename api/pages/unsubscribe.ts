@@ -11,9 +11,9 @@ import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 
 type Preference = RecordOf<'MailPreference'>;
 
-const ownStyle = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
+const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
-/** Refusals that do not concern the link itself; the link works later. */
+/** Refusals that do not concern the link itself, which works later. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',
@@ -48,7 +48,7 @@ function document(preference: Preference, after: boolean): string {
   );
 }
 
-/** Each kind of mail is unsubscribed separately. This shows the other kinds. */
+/** Each kind of mail has a separate subscription. This list shows the other kinds. */
 const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
     .map(({ kind, subscribed, token }) => {
@@ -84,6 +84,6 @@ const layout = (
 </html>
 `;
 
-export const showWayOut: HtmlPage<'getMailPreference'> = pageOf(false);
-export const showLeft: HtmlPage<'unsubscribe'> = pageOf(true);
-export const showReturned: HtmlPage<'resubscribe'> = pageOf(true);
+export const showUnsubscribe: HtmlPage<'getMailPreference'> = pageOf(false);
+export const showUnsubscribed: HtmlPage<'unsubscribe'> = pageOf(true);
+export const showResubscribed: HtmlPage<'resubscribe'> = pageOf(true);

@@ -1,7 +1,7 @@
 /**
  * Permits for requests that write to resumable uploads. Each request has two buffers, so the total is bounded in this process, and each
- * club gets its share (DEC-121). A slow client could keep its permit for an hour. So if others wait, the slowest request gives its permit
- * up (MED-26).
+ * club gets its share (DEC-121). A slow client could keep its permit for an hour. So if other requests wait, the slowest request returns
+ * its permit (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
@@ -11,120 +11,120 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** Uploads take long, and clients try again by themselves. */
+/** Uploads take long, and clients retry without a user. */
 const retryAfterSeconds = 5;
-/** A writing request keeps its permit at least this long, which is one part at a megabit a second. */
+/** A writing request keeps its permit at least this long, which is the time of one part at a megabit per second. */
 const undisturbedMs = 60_000;
-/** Giving a permit up means storing the received bytes, at most two parts. */
+/** To return a permit, a request stores the received bytes, which are at most two parts. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {
   writes: uploadWrites,
   /** 24 requests take about 400 MB. */
   bounds: { process: 24, student: 4 },
-  undisturbedMs,
-  givingWayMs,
+  protectedMs: undisturbedMs,
+  releaseMs: givingWayMs,
 };
 /**
- * For files in one request (MED-29), whose bytes never wait in memory. No request gives its permit up, because the file would have to
- * start again.
+ * For files in one request (MED-29), whose bytes never wait in memory. No such request returns its permit early, because the file would
+ * have to start again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
   bounds: { process: 100, student: 4 },
-  undisturbedMs: Infinity,
-  givingWayMs: 0,
+  protectedMs: Infinity,
+  releaseMs: 0,
 };
 
 export interface Writer {
   clubId: Id;
   /** Null if the file belongs to the club. */
   ownerId: Id | null;
-  /** @returns the bytes received so far */
+  /** @returns the number of bytes that have been received */
   bytesRead(): number;
 }
 
-export interface UploadPlace {
-  /** Aborts when the request must give its permit up: it stores the received bytes, and returns the permit. */
+export interface UploadPermit {
+  /** Aborts when the request must return its permit. The request then stores the received bytes and returns the permit. */
   signal: AbortSignal;
-  /** Safe to repeat. */
+  /** Returns the permit. Repeated calls have no effect. */
   release(): void;
 }
 
-export interface UploadPlaces {
-  /** @throws DomainError busy if no permit is free, and no request can give one up */
-  take(writer: Writer): Promise<UploadPlace>;
+export interface UploadPermits {
+  /** @throws DomainError busy if no permit is free and no request can return one early */
+  take(writer: Writer): Promise<UploadPermit>;
 }
 
 interface Settings {
   /** The gauge of permits in use. */
   writes: Gauge;
-  /** The most permits at the same time. */
+  /** The maximum number of permits at the same time. */
   bounds: Record<'process' | 'student', number>;
-  undisturbedMs: number;
-  givingWayMs: number;
+  protectedMs: number;
+  releaseMs: number;
 }
 
 interface Holder extends Writer {
   since: number;
   bytesBefore: number;
-  givesWay: AbortController;
+  mustRelease: AbortController;
   released: PromiseWithResolvers<void>;
 }
 
 /**
  * @param clock in milliseconds
- * @param settings those of resumable uploads if absent
+ * @param settings the bounds; the default is the bounds of resumable uploads
  */
-export function createUploadPlaces(clock: () => number, settings: Partial<Settings> = {}): UploadPlaces {
+export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * Excludes requests that are giving their permit up, and includes requests that wait for it. So no bound is exceeded when the permit
-   * changes hands.
+   * Excludes requests that are returning their permit, and includes the requests that wait for it. So no bound is exceeded during the
+   * exchange.
    */
   const holders = new Set<Holder>();
 
-  /** @returns the bound that keeps a writer out, and the holders that could give a permit up */
-  function fullBound({ clubId, ownerId }: Writer): { reason: Bound; among: readonly Holder[] } | undefined {
+  /** @returns the bound that refuses a writer, and the holders that could return a permit */
+  function fullBound({ clubId, ownerId }: Writer): { reason: Bound; candidates: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
     const ofClub = ofClubs.get(clubId) ?? [];
     const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
-    if (ofStudent.length >= bounds.student) return { reason: 'student', among: ofStudent };
+    if (ofStudent.length >= bounds.student) return { reason: 'student', candidates: ofStudent };
     const reason = fullFor(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
-    if (reason === 'club') return { reason, among: ofClub };
+    if (reason === 'club') return { reason, candidates: ofClub };
     // A club cannot take a permit from a club with as few permits.
-    return { reason, among: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
+    return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
-  function slowestOf(among: readonly Holder[]): Holder | undefined {
+  function slowestOf(candidates: readonly Holder[]): Holder | undefined {
     const now = clock();
     const rateOf = ({ since, bytesBefore, bytesRead }: Holder) => (bytesRead() - bytesBefore) / (now - since);
-    return among
-      .filter(({ since, givesWay }) => now - since >= times.undisturbedMs && !givesWay.signal.aborted)
+    return candidates
+      .filter(({ since, mustRelease: givesWay }) => now - since >= times.protectedMs && !givesWay.signal.aborted)
       .toSorted((one, other) => rateOf(one) - rateOf(other))[0];
   }
 
   function refuse(reason: Bound): never {
     uploadWritesRefused.inc({ reason });
     throw new RefusalToPerson('busy', 'refusal.busy', {
-      technical: 'Too many uploads are under way. Please try again shortly.',
+      technical: 'Too many uploads are running. Please try again shortly.',
       retryAfterSeconds,
     });
   }
 
-  /** Replaces a holder by the newcomer. @returns true once the permit is free; false if it does not become free in time */
-  async function replace(leaving: Holder, newcomer: Holder): Promise<boolean> {
-    holders.delete(leaving);
-    holders.add(newcomer);
-    leaving.givesWay.abort();
+  /** Gives the permit of a holder to the new request. @returns true once the permit is free, or false if it is not returned in time */
+  async function replace(previous: Holder, next: Holder): Promise<boolean> {
+    holders.delete(previous);
+    holders.add(next);
+    previous.mustRelease.abort();
     const isFree = await Promise.race([
-      leaving.released.promise.then(() => true),
-      sleep(times.givingWayMs, false, { ref: false }),
+      previous.released.promise.then(() => true),
+      sleep(times.releaseMs, false, { ref: false }),
     ]);
     if (isFree) return true;
-    holders.delete(newcomer);
-    holders.add(leaving);
+    holders.delete(next);
+    holders.add(previous);
     return false;
   }
 
@@ -134,12 +134,12 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
         ...writer,
         since: clock(),
         bytesBefore: writer.bytesRead(),
-        givesWay: new AbortController(),
+        mustRelease: new AbortController(),
         released: Promise.withResolvers(),
       };
       const full = fullBound(writer);
       if (full) {
-        const slowest = slowestOf(full.among);
+        const slowest = slowestOf(full.candidates);
         if (!slowest || !(await replace(slowest, holder))) refuse(full.reason);
         uploadWritesEnded.inc({ reason: full.reason });
         holder.since = clock();
@@ -147,7 +147,7 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
       holders.add(holder);
       writes.set(holders.size);
       return {
-        signal: holder.givesWay.signal,
+        signal: holder.mustRelease.signal,
         release() {
           holders.delete(holder);
           holder.released.resolve();

@@ -1,23 +1,23 @@
 /**
- * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). A download is never
- * ended in favour of another one, because its reader needs the whole archive. A reader without a permit tries again (REPO-8).
+ * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). No download is aborted
+ * in favour of another one, because its reader needs the whole archive. A reader without a permit tries again (REPO-8).
  */
 import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
-/** At the same time. Each holds a piece or two of a file in memory, so a hundred take about 50 MB. */
+/** Simultaneous downloads. Each one buffers one or two pieces of a file, so a hundred downloads take about 50 MB. */
 export const bounds = { process: 100, student: 3 } as const;
 /** Downloads take long. */
 const retryAfterSeconds = 30;
 
-export interface DownloadPlaces {
-  /** @returns a function that returns the permit; safe to repeat @throws DomainError busy if no permit is free */
+export interface DownloadPermits {
+  /** @returns a function that returns the permit; repeated calls have no effect @throws DomainError busy if no permit is free */
   take(reader: { clubId: Id; studentId: Id }): () => void;
 }
 
-export function createDownloadPlaces(): DownloadPlaces {
+export function createDownloadPermits(): DownloadPermits {
   const holders = new Set<{ clubId: Id; studentId: Id }>();
   const fullBound = ({ clubId, studentId }: { clubId: Id; studentId: Id }) => {
     const ofClub = [...holders].filter((one) => one.clubId === clubId);
@@ -30,7 +30,7 @@ export function createDownloadPlaces(): DownloadPlaces {
       if (reason) {
         archiveDownloadsRefused.inc({ reason });
         throw new RefusalToPerson('busy', 'refusal.busy', {
-          technical: 'Too many downloads are under way. Please try again shortly.',
+          technical: 'Too many downloads are running. Please try again shortly.',
           retryAfterSeconds,
         });
       }

@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { createDownloadPermits, type DownloadPermits } from '../../../api/files/download-permits.ts';
+import type { DomainError } from '../../../platform/core/errors.ts';
+
+describe('download permits (REPO-8)', () => {
+  let permits: DownloadPermits;
+  let students = 0;
+  beforeEach(() => {
+    permits = createDownloadPermits();
+  });
+
+  /** @returns 'taken', or the code of the refusal and its seconds */
+  function taking(clubId: string, studentId = `student ${students++}`): string {
+    try {
+      permits.take({ clubId, studentId });
+      return 'taken';
+    } catch (error) {
+      const { code, headers } = error as DomainError;
+      return `${code} ${headers.retryAfterSeconds}`;
+    }
+  }
+  const times = (count: number, clubId: string, studentId?: string) =>
+    Array.from({ length: count }, () => taking(clubId, studentId));
+  const grantedPermits = (count: number) => Array<string>(count).fill('taken');
+
+  it('gives 3 permits to a student and half of the free permits to a club, and then refuses with a time', () => {
+    expect(times(4, 'one', 'student')).to.deep.equal([...grantedPermits(3), 'busy 30']);
+    expect(times(48, 'one')).to.deep.equal([...grantedPermits(47), 'busy 30']);
+    expect(times(26, 'two')).to.deep.equal([...grantedPermits(25), 'busy 30']);
+    expect(times(14, 'three'), 'two clubs leave permits to a third').to.deep.equal([...grantedPermits(13), 'busy 30']);
+    for (const [club, count] of [
+      ['four', 6],
+      ['five', 3],
+      ['six', 2],
+      ['seven', 1],
+      ['eight', 0],
+    ] as const)
+      expect(times(count + 1, club)).to.deep.equal([...grantedPermits(count), 'busy 30']);
+  });
+
+  it('gives 3 permits in each club to a student of two clubs', () => {
+    expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(grantedPermits(6));
+  });
+
+  it('gives a returned permit once to the next download', () => {
+    const release = permits.take({ clubId: 'one', studentId: 'student' });
+    times(2, 'one', 'student');
+    release();
+    release();
+    expect(times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 30']);
+  });
+});

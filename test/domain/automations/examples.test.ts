@@ -1,4 +1,4 @@
-/** Plays the worked examples of docs/how-to/build-automations.md. */
+/** Runs the worked examples of docs/how-to/build-automations.md. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -50,7 +50,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(examples).to.have.length(3);
   });
 
-  it('welcomes students, and reminds after a day the students who have not begun', async () => {
+  it('welcomes students, and after a day reminds the students who have not begun', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const automationId = await publish(0, { COURSE: courseId });
     await deps.db.transaction((tx) =>
@@ -61,7 +61,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(subjects()).to.deep.equal(['Your first knot, Ada']);
   });
 
-  it('can be tried as the page says', async () => {
+  it('allows the dry run that the page describes', async () => {
     const [, request = ''] = /^```http\n.*\n\n([\s\S]*?)^```$/m.exec(page) ?? [];
     const course = await buildCourse(club.id);
     const { id: LESSON } = await buildLesson(course);
@@ -78,7 +78,7 @@ describe('docs/how-to/build-automations.md', () => {
     ]);
   });
 
-  it('asks again a student who did not read, and tags a reader immediately', async () => {
+  it('writes again to a student who did not read the first e-mail, and tags a reader immediately', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(1, { TAG: tag });
     await play.enroll(automationId, ada.id);
@@ -101,7 +101,7 @@ describe('docs/how-to/build-automations.md', () => {
     );
   });
 
-  it('writes on mornings of the club, and stops when the tag is removed', async () => {
+  it('writes in the mornings of the club’s time zone, and stops when the tag is removed', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(2, { TAG: tag });
     const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };

@@ -1,4 +1,4 @@
-/** Compares access with a model: after any changes of a student's enrollments in any order, state and facts must be equal. */
+/** Compares enrollments with a model: after any sequence of changes, the state and the facts of both must be equal. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import {
@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 4, max: 12 }) }),
 );
 
-/** The model: the effect of each act on the existing enrollments, and the fact or the refusal. */
+/** The model: how each act changes the enrollments, and which fact or refusal follows. */
 class Model {
   readonly enrollments: Modelled[] = [];
   readonly facts: string[] = [];
@@ -50,7 +50,7 @@ class Model {
 
   ended = ({ endsAt }: Modelled) => endsAt !== null && endsAt <= this.now;
   #stands = (one: Modelled) => !one.revoked && !one.superseded;
-  /** The student's current enrollment of this delivery. An ended one can be replaced. */
+  /** The student's current enrollment of this delivery. An ended enrollment can be replaced. */
   #blocked(delivery: number, self?: Modelled): boolean {
     const standing = this.enrollments.find((one) => one.delivery === delivery && this.#stands(one) && one !== self);
     if (standing && !this.ended(standing)) return true;
@@ -112,7 +112,7 @@ class Model {
 }
 
 describe('enrollments against a model', () => {
-  it('match the model in state, facts and refusals after any sequence of changes', async function () {
+  it('match the model in state, facts and refusals after any sequence of changes to a student’s access', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     const source = await testDatabase();

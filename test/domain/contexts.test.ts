@@ -4,11 +4,11 @@ import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import { answersOf, contexts } from '../../domain/contexts.ts';
 
-/** Folders of use cases that span contexts: they call the contexts and have no part of their own. */
+/** Folders of use cases that span several contexts. They call the contexts, and the list has no entry for them. */
 const spanning = ['students'];
 
 describe('domain/contexts.ts', () => {
-  it('has an answer of every context', () => {
+  it('lists every folder of domain/ that is a context', () => {
     const folders = readdirSync(path.join(projectDirectory, 'domain'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !spanning.includes(entry.name))
       .map(({ name }) => name);

@@ -75,7 +75,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('records one attempt if a student sends ten times at the same time, and refuses the rest with submission_state', async () => {
+  it('record one attempt of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`orders a sending and a change of the closing time: ${closedFirst ? 'an earlier closing refuses it' : 'an earlier sending is accepted'}`, async () => {
+    it(`order a sending and a new closing time: ${closedFirst ? 'an earlier closing refuses' : 'an earlier sending succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`orders a sending and a deletion of one file: ${sentFirst ? 'an earlier sending makes it in use' : 'an earlier deletion refuses the sending'}`, async () => {
+    it(`order a sending and a deletion of a file: ${sentFirst ? 'the file is then in use' : 'the sending is then refused'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });

@@ -448,7 +448,7 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
-  it('waits for the end of a lease by the clock of Postgres, even if the end has passed by the worker’s clock', async () => {
+  it('waits until a lease ends by the clock of Postgres, even if it has ended by the worker’s clock', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -1106,7 +1106,7 @@ describe('entering an automation', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('uses the priority of the fact, or bulk for a manual admission; restored access admits no student (AUTO-18)', async () => {
+  it('has the priority of the fact, or bulk if manual, and does not follow restored access (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)

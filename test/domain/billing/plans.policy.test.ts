@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('includes all features from professional on; a trial lacks only hosted videos, and a starter plan has four', () => {
+  it('includes all features from professional on; a trial lacks hosted videos, a starter plan has four', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],

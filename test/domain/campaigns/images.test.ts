@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces one, and the campaign is sent once after it is scheduled again', async () => {
+  it('pause the campaign if a bad image replaces one, which is then sent once after a new schedule', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,

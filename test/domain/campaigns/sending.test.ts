@@ -291,7 +291,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
-  it('records an opening that comes before the record of the mail, or before the end of the lease (CAMP-14)', async () => {
+  it('records an opening before the record of the mail, or before the end of the lease (CAMP-14)', async () => {
     const [ada, eve] = await students(2);
     answer = async ({ to }) => {
       const changes = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
@@ -564,7 +564,7 @@ describe('a sent campaign', () => {
     });
 
     for (const status of ['unproven', 'lapsed'] as const)
-      it(`writes from the platform’s domain under the club’s name while the club’s domain is ${status}, unsigned`, async () => {
+      it(`writes from the platform’s domain, in the club’s name and unsigned, while it is ${status}`, async () => {
         await students(1);
         await own(status, start);
         await schedule();

@@ -287,7 +287,7 @@ describe('student imports', () => {
       ]);
     });
 
-    it('rejects a delivery of an ended cohort, and fails the import if the cohort ends before the import runs', async () => {
+    it('rejects a delivery of an ended cohort, and fails if the cohort ends before the import runs', async () => {
       const course = await buildCourse(club.id);
       const cohort = async (endsAt: Date) => (await buildCohort(club.id, course.id, { endsAt })).id;
       const delivery = async (cohortId: string) =>

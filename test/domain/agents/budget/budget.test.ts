@@ -82,7 +82,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('accepts questions while the spent amount is below the budget, then rejects with club_budget_exhausted', async () => {
+  it('accepts questions until the whole budget is spent, then rejects with club_budget_exhausted', async () => {
     await endAnswer(await buildCharge(asker, budget - 1n, now), { status: 'failed', cost: budget - 1n, at: now });
     const last = buildCharge(asker, dollar, now);
     expect(await outcomeOf(last)).to.equal('accepted');

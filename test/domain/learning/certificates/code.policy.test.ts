@@ -30,7 +30,7 @@ describe('certificate codes', () => {
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('keep the check characters of codes that are already printed', () => {
+  it('keep the check characters of codes that were printed before', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -39,7 +39,7 @@ describe('certificate codes', () => {
     ]);
   });
 
-  it('are read back as they were completed', () => {
+  it('are read as they were generated', () => {
     fc.assert(fc.property(code, (given) => void expect(readCode(given)).to.equal(given)));
   });
 
@@ -50,7 +50,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are read in any case, with spaces, dashes and line breaks anywhere', () => {
+  it('are read in any case, with spaces, dashes and line breaks at any position', () => {
     const separator = fc.constantFrom('', '', '-', ' ', '\u00a0', '–', '—', '\u2011', '\t', '\n', ' - ');
     const spelled = fc
       .tuple(
@@ -66,7 +66,7 @@ describe('certificate codes', () => {
     fc.assert(fc.property(code, (given) => void expect(readCode(formatCode(given).toLowerCase())).to.equal(given)));
   });
 
-  it('reveal any single wrong character', () => {
+  it('reveal every single wrong character', () => {
     fc.assert(
       fc.property(code, place, fc.constantFrom(...characters), (given, at, wrong) => {
         fc.pre(given.charAt(at) !== wrong);
@@ -76,7 +76,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('reveal any swap of two characters, and every swap of neighbours', () => {
+  it('reveal every swap of two characters, also of neighbours', () => {
     fc.assert(
       fc.property(code, place, place, (given, at, other) => {
         const swapped = changed(given, { [at]: given.charAt(other), [other]: given.charAt(at) });
@@ -102,7 +102,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are not found in other text, such as digits of other scripts', () => {
+  it('are not recognized in other text, such as digits of other scripts', () => {
     for (const typed of [
       '',
       '-',
@@ -122,7 +122,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are searched by a part of at least one printed group, else by none', () => {
+  it('are searched by a part that is at least one printed group long, and not by a shorter part', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

@@ -1,4 +1,4 @@
-/** Points and levels against a model of EVT-19, through the domain's own functions. */
+/** Compares points and levels with a model of EVT-19, through the domain's own functions. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -9,7 +9,7 @@ import { ownStandingOf } from '../../../../domain/learning/engagement/standing.t
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The true state of one student and the club's levels. */
+/** The expected state of one student and of the club's levels. */
 interface Model {
   points: number;
   causes: Set<string>;
@@ -23,7 +23,7 @@ const cause = fc.record({
   kind: fc.constantFrom('lesson' as const, 'manual' as const),
   id: fc.constantFrom(...lessons),
 });
-/** Few values near one another, so that they coincide. */
+/** A few values close together, so that some of them are equal. */
 const threshold = fc.integer({ min: 0, max: 6 }).map((n) => n * 10);
 const award = fc.record({
   act: fc.constant('award' as const),
@@ -81,7 +81,7 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
 }
 
 describe('points and levels', () => {
-  it('match the model in points, level and facts after any awards and level changes', async () => {
+  it('match the model in points, level and facts after any awards and changes of levels', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await fc.assert(
@@ -116,7 +116,7 @@ describe('points and levels', () => {
     );
   }).timeout(120_000);
 
-  it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
+  it('store nothing of an award whose transaction fails, and allow the award to be repeated', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

@@ -51,10 +51,10 @@ describe('dates of assignments', () => {
     expect(isClosed(none, at(20))).to.equal(false);
   });
 
-  it('make work late if it is first sent after the millisecond of the deadline (ASG-8)', () => {
-    const lateAt = (sent: number, due: number | null, now: number | null = due) =>
-      isLate({ sentAt: at(sent), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
-    expect([9, 10, 11].map((sent) => lateAt(sent, 10))).to.deep.equal([false, false, true]);
+  it('make work late if it is first hour after the millisecond of the deadline (ASG-8)', () => {
+    const lateAt = (hour: number, due: number | null, now: number | null = due) =>
+      isLate({ sentAt: at(hour), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
+    expect([9, 10, 11].map((hour) => lateAt(hour, 10))).to.deep.equal([false, false, true]);
     expect(lateAt(10, 10, 5), 'an earlier deadline makes nothing late').to.equal(false);
     expect(lateAt(10, 5, 10), 'a later deadline makes nothing late').to.equal(false);
     expect(lateAt(11, 10, 12), 'a later deadline corrects late work').to.equal(false);

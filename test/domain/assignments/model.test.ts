@@ -44,7 +44,7 @@ class Model {
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;
-  #first = { sent: 0, due: 0 };
+  #first = { sentHour: 0, due: 0 };
   #lateAtApproval = false;
 
   get #due() {
@@ -58,7 +58,7 @@ class Model {
   }
   get late() {
     if (this.status === 'approved') return this.#lateAtApproval;
-    return this.#first.sent > Math.max(this.#first.due, this.#due);
+    return this.#first.sentHour > Math.max(this.#first.due, this.#due);
   }
 
   /** @returns the code of the refusal */
@@ -87,7 +87,7 @@ class Model {
     if (hour >= this.#closing) return 'assignment_closed';
     if (this.status === 'submitted' || this.status === 'approved') return 'submission_state';
     if (this.status === 'none') {
-      this.#first = { sent: hour, due: this.#due };
+      this.#first = { sentHour: hour, due: this.#due };
       this.#numbers = 0;
     }
     this.#numbers += 1;

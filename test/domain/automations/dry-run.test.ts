@@ -278,17 +278,17 @@ describe('a dry run', () => {
   });
 
   it('lists each look at the run with its cause, the answers of the rules, and the decision', async () => {
-    const [tag, done] = [await buildTag(club.id), await buildTag(club.id)];
+    const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
-      exit_when: { match: 'all', rules: [has(done)] },
+      exit_when: { match: 'all', rules: [has(doneTag)] },
       steps: [
         {
           id: 'until',
           kind: 'wait',
           wait: { kind: 'until_condition', days: 3 },
           condition: { match: 'any', rules: [{ kind: 'has_purchased', negate: false }, has(tag)] },
-          then: [{ id: 'tag', kind: 'add_tag', tag_id: done }],
+          then: [{ id: 'tag', kind: 'add_tag', tag_id: doneTag }],
         },
         { id: 'never', kind: 'award_points', points: 1 },
       ],

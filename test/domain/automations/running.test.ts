@@ -349,8 +349,8 @@ describe('a run', () => {
     play.answer = () => ({ kind: 'accepted', reply: '250 2.0.0 Ok: queued as AUTO4F5C11' });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
-    const [given] = play.given;
-    expect(given?.messageId).to.equal(`<${given?.headers['X-Club-Mail-Id']}@platform.example>`);
+    const [message] = play.given;
+    expect(message?.messageId).to.equal(`<${message?.headers['X-Club-Mail-Id']}@platform.example>`);
     const bounced = { kind: 'bounced', at: play.now(), mailId: undefined, providerId: 'AUTO4F5C11' } as const;
     expect(await noteEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
     const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
@@ -520,12 +520,12 @@ describe('a run', () => {
     play.deps.smtp = { ...smtp, onConnectionWithin: async () => void looks.push(play.now().getTime()) };
     await play.pass(6 * hour);
     expect(looks.length, 'looks again after six hours').to.be.within(30, 120);
-    const [left] = await deps.db.source.query(
+    const [row] = await deps.db.source.query(
       `SELECT allowance, day.mails AS taken, mail.status, attempt_count AS attempts FROM mail_senders
          JOIN club_bulk_days day USING (club_id) JOIN mails mail USING (club_id) WHERE club_id = $1`,
       [club.id],
     );
-    expect(left).to.deep.equal({ allowance: 100, taken: 0, status: 'pending', attempts: 0 });
+    expect(row).to.deep.equal({ allowance: 100, taken: 0, status: 'pending', attempts: 0 });
     play.deps.smtp = smtp;
     await play.pass(hour);
     expect(await storyOf(run)).to.equal('completed: mail sent');
@@ -991,9 +991,9 @@ describe('entering an automation', () => {
 
   it('stops automations that trigger each other in a cycle after 10 links', async () => {
     const [tag, back] = [await buildTag(club.id), await buildTag(club.id)];
-    const swap = (put: Id, take: Id): Step[] => [
-      { id: 'take', kind: 'remove_tag', tag_id: take },
-      { id: 'put', kind: 'add_tag', tag_id: put },
+    const swap = (added: Id, removed: Id): Step[] => [
+      { id: 'take', kind: 'remove_tag', tag_id: removed },
+      { id: 'put', kind: 'add_tag', tag_id: added },
     ];
     const first = await onTag(tag, { steps: swap(back, tag) });
     const second = await onTag(back, { steps: swap(tag, back) });

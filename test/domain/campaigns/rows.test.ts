@@ -196,47 +196,47 @@ describe('the row of a campaign’s recipient', () => {
      * Each act with the row's outcome in three cases. The act comes before the claim, after the claim of an accepted mail, or after the
      * claim of a mail that was refused temporarily.
      */
-    const acts: Record<string, { act: () => Promise<unknown>; before: string; taken: string; refused: string }> = {
+    const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
         act: () => pauseCampaign(deps, club.id, campaignId, start),
         before: 'pending',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'pending 451',
       },
       'a cancellation': {
         act: () => cancelCampaign(deps, club.id, campaignId, start),
         before: 'skipped canceled',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped canceled 451',
       },
       'the removal of the student': {
         act: () => removeStudent(deps, club.id, ada.id, start),
         before: 'skipped student_removed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped student_removed',
       },
       'an unsubscription': {
         act: () => leave(deps, club.id, wayOutToken(deps.vault, { kind: 'campaigns', studentId: ada.id }), start),
         before: 'skipped unsubscribed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped unsubscribed 451',
       },
       'a suppression by hand': {
         act: () => addSuppression(deps, club.id, ada.email, start),
         before: 'skipped suppressed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped suppressed 451',
       },
       'a bounce': {
         act: () => suppress('bounce'),
         before: 'skipped bounced',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped bounced 451',
       },
       'a complaint': {
         act: () => suppress('complaint'),
         before: 'skipped complained',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped complained 451',
       },
     };
@@ -253,7 +253,7 @@ describe('the row of a campaign’s recipient', () => {
       };
     };
 
-    for (const [name, { act, before, taken, refused }] of Object.entries(acts)) {
+    for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
       it(`${name} before the claim: ${before}, and no mail goes out`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
@@ -263,12 +263,12 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`${name} after the claim: ${taken}`, async () => {
+      it(`${name} after the claim: ${afterClaim}`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
         await run();
-        expect([await row(), arrived()]).to.deep.equal([taken, 1]);
+        expect([await row(), arrived()]).to.deep.equal([afterClaim, 1]);
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 

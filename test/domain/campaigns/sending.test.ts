@@ -669,23 +669,23 @@ describe('a sent campaign', () => {
     });
 
     it('is not retried after a permanent refusal or an unknown outcome', async () => {
-      for (const [told, error] of [
+      for (const [result, error] of [
         [{ kind: 'refused', permanent: true, reply: '550 no' }, '550 no'],
         [{ kind: 'unknown' }, 'outcome_unknown'],
       ] as const) {
-        answer = () => told;
+        answer = () => result;
         expect(await sendTest(await ask())).to.deep.equal({ done: true, outcome: 'failed' });
         expect(await lastTestMail()).to.include({ status: 'failed', last_error: error });
       }
     });
 
     it('is canceled if the member has left, or if the e-mail has new problems', async () => {
-      const [left, changed] = [await ask(), await ask()];
+      const [requestOfFormerMember, requestBeforeChange] = [await ask(), await ask()];
       await updateCampaign(deps, club.id, campaignId, { content: { blocks: [] } }, start);
-      expect(await sendTest(changed)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await sendTest(requestBeforeChange)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await lastTestMail()).to.include({ last_error: 'campaign_has_problems' });
       await deps.db.source.query(`DELETE FROM memberships WHERE club_id = $1`, [club.id]);
-      expect(await sendTest(left)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await sendTest(requestOfFormerMember)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(messages).to.deep.equal([]);
     });
   });

@@ -173,10 +173,10 @@ describe('conditions', () => {
       courses: courses.map(({ id }) => id),
       runs: [newId(), newId()],
     };
-    const pairs = <A, B>(left: readonly A[], right: readonly B[]) =>
-      left.flatMap((a) => right.map((b) => [a, b] as const));
+    const pairs = <A, B>(firsts: readonly A[], seconds: readonly B[]) =>
+      firsts.flatMap((a) => seconds.map((b) => [a, b] as const));
     const studentId = oneOf(things.students);
-    const [happened] = fc.sample(
+    const [records] = fc.sample(
       fc.record({
         enrollments: fc.array(
           fc.record({
@@ -204,26 +204,26 @@ describe('conditions', () => {
       }),
       { numRuns: 1, seed: 20_260_302 },
     );
-    if (!happened) throw new Error('fast-check gave no sample');
-    const built: World = {
+    if (!records) throw new Error('fast-check gave no sample');
+    const sampleWorld: World = {
       ...things,
-      ...happened,
-      tagged: happened.tagged.map(([student, { id }]) => ({ studentId: student, tagId: id })),
-      progress: happened.progress.map(([student, { id }], at) => ({
+      ...records,
+      tagged: records.tagged.map(([student, { id }]) => ({ studentId: student, tagId: id })),
+      progress: records.progress.map(([student, { id }], at) => ({
         studentId: student,
         lessonId: id,
-        completed: happened.undone[at % happened.undone.length] ?? true,
+        completed: records.undone[at % records.undone.length] ?? true,
       })),
-      completions: happened.completions.map(([student, courseId]) => ({ studentId: student, courseId })),
-      mails: happened.mails.map((mail, at) => ({
+      completions: records.completions.map(([student, courseId]) => ({ studentId: student, courseId })),
+      mails: records.mails.map((mail, at) => ({
         ...mail,
         studentId: things.students[0] ?? '',
         runId: things.runs[at % 2] ?? '',
         stepId: steps[at >> 1] ?? '',
       })),
     };
-    await insert(built);
-    return built;
+    await insert(sampleWorld);
+    return sampleWorld;
   }
 
   async function several<T>(count: number, make: () => Promise<T>): Promise<T[]> {

@@ -80,7 +80,7 @@ describe('sessions (AUTH-1)', () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const [student, { id: adminId }] = [await buildStudent((await buildClub()).id), await buildAdministrator()];
-    const opened = [
+    const newSessions = [
       await db.transaction((tx) => openSession(tx, 'student', student.id, now)),
       await db.transaction((tx) => openSession(tx, 'admin', adminId, now)),
     ];
@@ -88,7 +88,7 @@ describe('sessions (AUTH-1)', () => {
       const [row] = await source.query<{ students: number; administrators: number }[]>(
         `SELECT (SELECT count(*)::int FROM student_sessions WHERE token_hash = ANY ($1)) AS students,
                 (SELECT count(*)::int FROM administrator_sessions WHERE token_hash = ANY ($1)) AS administrators`,
-        [opened.map(({ token }) => sha256(token))],
+        [newSessions.map(({ token }) => sha256(token))],
       );
       return row;
     };
@@ -115,10 +115,13 @@ describe('sessions (AUTH-1)', () => {
       const { db } = await testDeps();
       const student = await buildStudent((await buildClub()).id);
       const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
-      const [held] = [await open(), await open(), await open()];
+      const [lockedSession] = [await open(), await open(), await open()];
       const clean = () => impatient(db, 1_000).transaction((tx) => removeEndedSessions(tx, now));
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM student_sessions WHERE token_hash = $1 FOR UPDATE`, [sha256(held.token)]),
+        (tx) =>
+          tx.manager.query(`SELECT FROM student_sessions WHERE token_hash = $1 FOR UPDATE`, [
+            sha256(lockedSession.token),
+          ]),
         async () => {
           expect(await clean()).to.deep.equal({ rows: { sessions: 2 }, more: false });
         },
@@ -144,11 +147,11 @@ describe('sessions (AUTH-1)', () => {
     const { id: clubId } = await buildClub();
     const [student, other] = [await buildStudent(clubId), await buildStudent(clubId)];
     const open = (id: string) => db.transaction((tx) => openSession(tx, 'student', id, now));
-    const opened = [await open(student.id), await open(student.id), await open(other.id)];
+    const newSessions = [await open(student.id), await open(student.id), await open(other.id)];
     await db.transaction((tx) => endSessionsOf(tx, 'student', student.id));
     const sessions = createSessionFinder(db);
-    const found = await Promise.all(opened.map(({ token }) => sessions.student(token, now)));
-    expect(found.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
+    const validSessions = await Promise.all(newSessions.map(({ token }) => sessions.student(token, now)));
+    expect(validSessions.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
   });
 
   it('of a removed student are invalid, also if a concurrent sign-in opened them', async () => {

@@ -370,11 +370,11 @@ describe('administrators who change material at the same time', () => {
     const { id: clubId } = await buildClub();
     const agent = await buildAgent(clubId);
     const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
-    const given: Id[] = [];
+    const fileIds: Id[] = [];
     // The order of the files, and of their rows on the pages, must differ from the order of the sources' ids.
     for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
-      given.push(id);
-      await give(clubId, agent.id, { files: given });
+      fileIds.push(id);
+      await give(clubId, agent.id, { files: fileIds });
     }
     const source = await testDatabase();
     await source.query(

@@ -92,9 +92,9 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
   it('return any part of the archive with the same bytes as the whole archive', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
-      fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (given, one, other) => {
-        const names = archiveNames(given.map(({ name }) => name));
-        const any = given.map(({ content }, place) => fileOf(names[place] ?? '', Buffer.from(content)));
+      fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (originals, one, other) => {
+        const names = archiveNames(originals.map(({ name }) => name));
+        const any = originals.map(({ content }, place) => fileOf(names[place] ?? '', Buffer.from(content)));
         const contents = any.map(({ content }) => content);
         const layout = layOutZip(any);
         const whole = bytesOf(layout, contents);
@@ -261,7 +261,7 @@ describe('names in archives (REPO-6)', () => {
       ['e\u0301.txt', '\u00E9.txt'],
       ['\ud800.txt', '_.txt'],
     ];
-    expect(table.map(([given]) => [given, safeName(given)])).to.deep.equal(table);
+    expect(table.map(([original]) => [original, safeName(original)])).to.deep.equal(table);
   });
 
   it('are cut between characters if they are too long, and keep their extension', () => {
@@ -290,9 +290,9 @@ describe('names in archives (REPO-6)', () => {
       'i\u0307 (2)',
     ]);
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (given) => {
-        const names = archiveNames(given);
-        expect(new Set(names.map((name) => name.normalize('NFC').toLowerCase())).size).to.equal(given.length);
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (originals) => {
+        const names = archiveNames(originals);
+        expect(new Set(names.map((name) => name.normalize('NFC').toLowerCase())).size).to.equal(originals.length);
         for (const name of names) expect(Buffer.byteLength(name)).to.be.within(1, 220);
       }),
     );

@@ -72,8 +72,8 @@ class Model {
     return this.#fact('access.granted');
   }
 
-  change(one: Modelled, done: Exclude<Act, { kind: 'grant' | 'wait' }>): string {
-    switch (done.kind) {
+  change(one: Modelled, change: Exclude<Act, { kind: 'grant' | 'wait' }>): string {
+    switch (change.kind) {
       case 'revoke':
       case 'remove': {
         const before = one.revoked;
@@ -87,12 +87,12 @@ class Model {
         return this.#fact('access.restored');
       case 'move':
         if (one.revoked) return 'enrollment_revoked';
-        if (one.cohort === done.cohort) return 'nothing';
-        one.cohort = done.cohort;
+        if (one.cohort === change.cohort) return 'nothing';
+        one.cohort = change.cohort;
         return this.#fact('access.moved');
       case 'end': {
         if (one.revoked) return 'enrollment_revoked';
-        const end = done.hours === null ? null : one.startsAt + done.hours;
+        const end = change.hours === null ? null : one.startsAt + change.hours;
         if (end === one.endsAt) return 'nothing';
         if (!this.ended({ ...one, endsAt: end })) {
           if (one.superseded && this.#blocked(one.delivery, one)) return 'already_enrolled';
@@ -157,7 +157,7 @@ describe('enrollments against a model', () => {
           const [one, id] = [model.enrollments[next.which], ids[next.which]];
           if (!one || id === undefined || removed.has(id)) continue;
           const before = await factCount();
-          const wanted = model.change(one, next);
+          const expectedOutcome = model.change(one, next);
           const change = await db
             .transaction(async (tx) => {
               if (next.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[next.cohort] ?? '', now);
@@ -171,7 +171,7 @@ describe('enrollments against a model', () => {
               throw error;
             });
           if (next.kind === 'remove') removed.add(id);
-          expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(wanted);
+          expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(expectedOutcome);
         }
 
         const facts = await source.query<{ type: string }[]>(

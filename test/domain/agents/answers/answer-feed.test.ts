@@ -30,11 +30,11 @@ import fc from 'fast-check';
 
 interface Follower {
   from: number;
-  got: string[];
+  parts: string[];
   /** Resolves to true if the follower received the whole answer. */
   over: Promise<boolean>;
   leave: () => void;
-  left: boolean;
+  hasLeft: boolean;
 }
 
 type Act =
@@ -71,18 +71,18 @@ describe('feed of answers', function () {
     const leaving = new AbortController();
     const follower: Follower = {
       from,
-      got: [],
+      parts: [],
       over: Promise.resolve(false),
-      left: false,
+      hasLeft: false,
       leave: () => {
-        follower.left = true;
+        follower.hasLeft = true;
         leaving.abort();
       },
     };
     follower.over = (async () => {
       const parts = (feeds[feed] ?? fail()).follow(answerId, from, leaving.signal);
       let part = await parts.next();
-      for (; !part.done; part = await parts.next()) follower.got.push(part.value);
+      for (; !part.done; part = await parts.next()) follower.parts.push(part.value);
       return part.value;
     })();
     return follower;
@@ -96,9 +96,9 @@ describe('feed of answers', function () {
         databaseUrl: readConfig().database.url.reveal(),
         onFailure() {},
       });
-      const place = feeds.push(feed) - 1;
+      const index = feeds.push(feed) - 1;
       try {
-        await work(place);
+        await work(index);
       } finally {
         feeds.pop();
         await feed.stop();
@@ -123,19 +123,19 @@ describe('feed of answers', function () {
             follower.leave();
             await follower.over;
             // The follower's connection was cut. It continues at another process, after the characters that it has received.
-            const received = Array.from(follower.got.join('')).length;
+            const received = Array.from(follower.parts.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
         }
         await endAnswer(answerId, { text: 'end' });
         written = [...written, 'e', 'n', 'd'];
         if (isDeleted) await deleteLog(answerId);
-        for (const { from, got, over, left } of followers) {
+        for (const { from, parts, over, hasLeft } of followers) {
           const isWhole = await over;
-          const text = got.join('');
+          const text = parts.join('');
           const piece = written.slice(from, from + Array.from(text).length).join('');
           expect(text).to.equal(piece);
-          if (!left) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
+          if (!hasLeft) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
         }
       }),
       { numRuns: 40 },
@@ -147,8 +147,8 @@ describe('feed of answers', function () {
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     await withoutPolls(async (feed) => {
       const follower = follow(feed, answerId, 0);
-      expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
-      expect(follower.got.length).to.be.above(20);
+      expect([await follower.over, follower.parts.join('').length]).to.deep.equal([true, 400_000]);
+      expect(follower.parts.length).to.be.above(20);
     });
   });
 
@@ -157,7 +157,7 @@ describe('feed of answers', function () {
     const follower = follow(0, answerId, 0);
     await appendWithoutNotify(answerId, 'words');
     await endAnswer(answerId, { notified: false });
-    expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
+    expect([await follower.over, follower.parts.join('')]).to.deep.equal([true, 'words']);
   });
 
   it('needs only a few queries for 50 followers', async () => {
@@ -170,7 +170,7 @@ describe('feed of answers', function () {
       await endAnswer(answers[0] ?? '', { notified: false });
       await notifyStreams();
       expect(await followers[0]?.over).to.equal(true);
-      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
+      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ parts }) => parts.length > 0));
       const sizes = looks.stop();
       expect(sizes, 'the number of followers in one read').to.include(50);
       expect(sizes).to.have.length.below(10);
@@ -185,7 +185,7 @@ describe('feed of answers', function () {
     await withoutPolls(async (feed) => {
       const follower = follow(feed, own, 0);
       await appendWords(own, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.parts.length > 0);
       const looks = looksAt(source);
       for (let count = 0; count < 6; count++) {
         await appendWords(other, 'words');
@@ -204,7 +204,7 @@ describe('feed of answers', function () {
     await withoutPolls(async (feed) => {
       const follower = follow(feed, answerId, 0);
       await appendWords(answerId, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.parts.length > 0);
       const [looks, begun] = [looksAt(source), performance.now()];
       for (let count = 0; count < 40; count++) await notifyStreams(answerId);
       await endAnswer(answerId);
@@ -218,7 +218,7 @@ describe('feed of answers', function () {
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);
       await appendWords(one, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => reader.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => reader.parts.length > 0);
       const waiting = follow(feed, other, 0);
       await withoutTimersOf(1, async () => {
         await appendWords(one, 'more');
@@ -269,7 +269,7 @@ describe('feed of answers', function () {
 
   it('ends immediately and without words for an unknown answer', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
-    expect([await follower.over, follower.got]).to.deep.equal([true, []]);
+    expect([await follower.over, follower.parts]).to.deep.equal([true, []]);
   });
 });
 
@@ -282,13 +282,13 @@ function fail(): never {
  * @returns a function that returns the number of followers in each query
  */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
-  const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
+  const pool = (source.driver as unknown as { master: { query: (...args: unknown[]) => unknown } }).master;
   const { query } = pool;
   const sizes: number[] = [];
-  pool.query = (...given) => {
-    const { name, values } = given[0] as { name?: string; values?: unknown[][] };
+  pool.query = (...args) => {
+    const { name, values } = args[0] as { name?: string; values?: unknown[][] };
     if (name === 'answer_parts') sizes.push(values?.[0]?.length ?? 0);
-    return query.apply(pool, given);
+    return query.apply(pool, args);
   };
   return {
     stop() {

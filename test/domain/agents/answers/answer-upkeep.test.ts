@@ -135,16 +135,16 @@ describe('upkeep of answers', function () {
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
         // The same question, with a stream that ends after its first event.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
-        const [told] = await callRows(cut.answerId);
+        const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
         expect(others).to.deep.equal([]);
         expect(call).to.include({
           outcome: 'failed',
           errorCode: 'student_removed',
           estimated: true,
-          inputTokens: told?.inputTokens,
+          inputTokens: expectedCall?.inputTokens,
           outputTokens: 1,
-          costMicros: told?.costMicros,
+          costMicros: expectedCall?.costMicros,
         });
         expect(Number(call?.costMicros)).to.be.above(0);
         await expectSettled(question, Number(call?.costMicros));

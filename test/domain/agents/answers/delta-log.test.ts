@@ -70,9 +70,9 @@ describe('writer of answer logs', function () {
     const { log } = await writer({
       statements: {
         ...deltaStatements,
-        async write(source, deltas) {
+        async write(dataSource, deltas) {
           writes.push(deltas.length);
-          return deltaStatements.write(source, deltas);
+          return deltaStatements.write(dataSource, deltas);
         },
       },
     });
@@ -289,11 +289,11 @@ describe('writer of answer logs', function () {
           const { log } = await writer({
             statements: {
               ...deltaStatements,
-              async write(given, deltas) {
+              async write(dataSource, deltas) {
                 const kind = remainingFaults.shift() ?? 'none';
                 if (kind === 'before') throw new Error('away');
                 if (kind === 'held') return deltas.map(() => 'held' as const);
-                const outcomes = await deltaStatements.write(given, deltas);
+                const outcomes = await deltaStatements.write(dataSource, deltas);
                 if (kind === 'after') throw new Error('away');
                 return outcomes;
               },
@@ -328,13 +328,13 @@ function gated() {
   let waiting = 0;
   const batches: number[] = [];
   const statements: DeltaStatements = {
-    async write(source, deltas) {
+    async write(dataSource, deltas) {
       batches.push(deltas.length);
       waiting++;
       await shut?.promise;
       waiting--;
       if (broken === 'before') throw new Error('away');
-      const outcomes = await deltaStatements.write(source, deltas);
+      const outcomes = await deltaStatements.write(dataSource, deltas);
       if (broken === 'after') throw new Error('away');
       return outcomes;
     },

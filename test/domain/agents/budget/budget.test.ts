@@ -281,7 +281,7 @@ describe('a question while reserves alone fill the budget', () => {
       }
     };
     return {
-      ask(given: Patience = patience) {
+      ask(limits: Patience = patience) {
         let isFirst = true;
         const own = () =>
           attempt().catch((error: unknown) => {
@@ -289,7 +289,7 @@ describe('a question while reserves alone fill the budget', () => {
             isFirst = false;
             throw error;
           });
-        return whileBudgetIsReserved(asker.clubId, own, given);
+        return whileBudgetIsReserved(asker.clubId, own, limits);
       },
       /** Resolves after the first try of each question was refused. */
       inLine: inLine.promise,

@@ -16,7 +16,7 @@ const content: PromptContent = {
   passages: [],
   images: [],
 };
-const of = (given: Partial<PromptContent>) => promptOf({ ...content, ...given });
+const of = (changes: Partial<PromptContent>) => promptOf({ ...content, ...changes });
 const systemOf = ({ request }: ReturnType<typeof of>) => request.system as TextBlockParam[];
 const lastOf = ({ request }: ReturnType<typeof of>) => request.messages.at(-1)?.content as { type: string }[];
 const resultsOf = (prompt: ReturnType<typeof of>) =>

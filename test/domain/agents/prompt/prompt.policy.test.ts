@@ -44,11 +44,14 @@ describe('history of a prompt', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
     fc.assert(
       fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {
-        const kept = turnsThatFit(newestFirst);
-        const characters = kept.reduce((sum, { question, answer }) => sum + lengthOf(question) + lengthOf(answer), 0);
+        const fittingTurns = turnsThatFit(newestFirst);
+        const characters = fittingTurns.reduce(
+          (sum, { question, answer }) => sum + lengthOf(question) + lengthOf(answer),
+          0,
+        );
         expect(characters).to.be.at.most(promptBounds.historyCharacters);
-        expect(kept.length).to.be.at.most(promptBounds.historyTurns);
-        expect(kept.toReversed()).to.deep.equal(newestFirst.slice(0, kept.length));
+        expect(fittingTurns.length).to.be.at.most(promptBounds.historyTurns);
+        expect(fittingTurns.toReversed()).to.deep.equal(newestFirst.slice(0, fittingTurns.length));
       }),
       { numRuns: 50 },
     );
@@ -90,8 +93,8 @@ describe('estimated tokens of a prompt', () => {
       fc.property(promptParts, ({ turns, ...content }) => {
         const history = turnsThatFit(turns);
         const { request } = promptOf({ ...content, model: 'claude-sonnet-5-5', maxTokens: 100, history, images: [] });
-        const built = textsIn([request.system, request.messages]).reduce((sum, text) => sum + likelyTokens(text), 0);
-        expect(built).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
+        const tokens = textsIn([request.system, request.messages]).reduce((sum, text) => sum + likelyTokens(text), 0);
+        expect(tokens).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
       }),
       { numRuns: 100 },
     );

@@ -147,22 +147,22 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect([await datesOf(), await datesOf(silent.id)]).to.deep.equal([[], []]);
   });
 
-  for (const [zone, from, every, begun] of [
+  for (const [zone, from, every, times] of [
     ['Europe/Berlin', '2026-03-28T00:00:00Z', hour, ['2026-03-28 08:00:00', '2026-03-29 08:00:00']],
     ['Europe/Berlin', '2026-10-24T00:00:00Z', hour, ['2026-10-24 08:00:00', '2026-10-25 08:00:00']],
     ['Asia/Kathmandu', '2026-05-01T22:00:00Z', 15 * minute, ['2026-05-02 08:00:00', '2026-05-03 08:00:00']],
   ] as const)
-    it(`happens once for each date at 8:00 local time, through each clock change: ${zone}, ${begun[1]}`, async () => {
+    it(`happens once for each date at 8:00 local time, through each clock change: ${zone}, ${times[1]}`, async () => {
       await setZone(zone);
-      const found: string[] = [];
-      for (let at = Date.parse(from); found.length < 2; at += every) {
+      const startTimes: string[] = [];
+      for (let at = Date.parse(from); startTimes.length < 2; at += every) {
         const now = new Date(at);
         if ((await beginDigests(deps.db, now)).begun === 0) continue;
-        found.push(now.toLocaleString('sv-SE', { timeZone: zone }));
+        startTimes.push(now.toLocaleString('sv-SE', { timeZone: zone }));
         const [date = ''] = (await datesOf()).slice(-1);
         await runDigest(sending, digestIdOf(club.id, date), now);
       }
-      expect(found).to.deep.equal(begun);
+      expect(startTimes).to.deep.equal(times);
     });
 
   describe('a change of the zone', () => {
@@ -568,7 +568,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages.length - firstCount).to.be.within(20, 22);
   });
 
-  for (const [place, copies, left] of [
+  for (const [place, copies, outcome] of [
     ['mail_claimed', 0, ['failed', 'outcome_unknown']],
     ['mail_handed_over', 1, ['failed', 'outcome_unknown']],
     ['mail_recorded', 1, ['sent', null]],
@@ -586,12 +586,12 @@ describe('the sending of a digest (COMM-17)', () => {
         () => {},
       );
       expect(await run()).to.satisfy(({ done, waitingFor }: { done: boolean; waitingFor?: string }) =>
-        left[0] === 'sent' ? done : waitingFor === 'under_way',
+        outcome[0] === 'sent' ? done : waitingFor === 'under_way',
       );
       await deps.db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
       await run();
       expect(messages).to.have.length(copies);
-      expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([left]);
+      expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([outcome]);
     });
 
   it('deletes its rows after 90 days, the mails before the digests', async () => {

@@ -44,7 +44,7 @@ describe('reading text from documents', function () {
           ],
         },
       ]);
-      const read = await readFrom(file, { onPage: (done, total) => pages.push(`${done} of ${total}`) });
+      const read = await readFrom(file, { onPage: (at, total) => pages.push(`${at} of ${total}`) });
       expect(read.pageCount).to.equal(3);
       expect(shortly(read)).to.deep.equal([
         { page: 1, headings: ['Anchors'], blocks: ['Drop it slowly.', 'Mind the chain.', 'Tell of the storm.'] },

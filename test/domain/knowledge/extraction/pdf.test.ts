@@ -14,7 +14,7 @@ describe('reading text from PDF', function () {
   it('reads a book of 500 pages with each page’s words on that page only', async () => {
     const progress: string[] = [];
     const read = await readFrom(await book(500), {
-      onPage: (done, total) => progress.push(`page ${done} of ${total}`),
+      onPage: (pages, total) => progress.push(`page ${pages} of ${total}`),
     });
     expect(read.pageCount).to.equal(500);
     for (let page = 1; page <= 500; page++) {

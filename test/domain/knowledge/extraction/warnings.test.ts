@@ -24,8 +24,8 @@ describe('warnings about content that could not be read', () => {
       into.startPage(page, false);
       into.warn('part_skipped');
     }
-    const [told] = into.warnings();
-    expect(told?.count).to.equal(151);
-    expect(told?.pages).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
+    const [warning] = into.warnings();
+    expect(warning?.count).to.equal(151);
+    expect(warning?.pages).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
   });
 });

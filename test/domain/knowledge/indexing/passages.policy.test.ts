@@ -199,7 +199,7 @@ describe('cutting sections into passages', () => {
       ['repeats nothing if the last passage has 300 characters', [lines(300, 250), row(300)], [551, 300]],
     ] as const)
       it(what, () => {
-        expect(cut([section(...paragraphs)]).map(({ text: shown }) => lengthOf(shown))).to.deep.equal(lengths);
+        expect(cut([section(...paragraphs)]).map((passage) => lengthOf(passage.text))).to.deep.equal(lengths);
       });
   });
 
@@ -265,7 +265,7 @@ describe('cutting sections into passages', () => {
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);
     expect(shared.length).to.equal(2);
-    for (const { text: shown } of shared) expect(lengthOf(shown), shown).to.be.within(300, 600);
+    for (const passage of shared) expect(lengthOf(passage.text), passage.text).to.be.within(300, 600);
   });
 });
 

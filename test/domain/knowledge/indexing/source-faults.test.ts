@@ -65,16 +65,16 @@ describe('a source whose indexing meets an internal error', function () {
   });
 
   it('is woken by the sweeper when it is overdue and no worker has claimed it', async () => {
-    const [overdue, leased, waiting, done] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
-    if (!overdue || !leased || !waiting || !done) throw new Error('The sources were not built.');
+    const [overdue, leased, waiting, ready] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
+    if (!overdue || !leased || !waiting || !ready) throw new Error('The sources were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);
     await alterSource(leased, `lease_until = now() + interval '1 min'`);
-    await alterSource(done, `status = 'ready', looks_at = NULL`);
+    await alterSource(ready, `status = 'ready', looks_at = NULL`);
     const { db } = await testDeps();
     await rescueOverdue(db, new Date());
     const woken = await db.source.query<{ id: string }[]>(
       `SELECT subject_id AS id FROM wakes WHERE workflow_type = 'sourceIndex' AND subject_id = ANY ($1)`,
-      [[overdue.id, leased.id, waiting.id, done.id]],
+      [[overdue.id, leased.id, waiting.id, ready.id]],
     );
     expect(woken).to.deep.equal([{ id: overdue.id }]);
   });

@@ -15,7 +15,7 @@ interface Model {
   causes: Set<string>;
   levels: Map<Id, number>;
   reached: Set<Id>;
-  told: Id[];
+  announcedLevels: Id[];
 }
 
 const lessons = Array.from({ length: 4 }, newId);
@@ -42,7 +42,7 @@ function awardInModel(model: Model, key: string, points: number): void {
     .toSorted(([, a], [, b]) => a - b);
   for (const [id] of passed) {
     model.reached.add(id);
-    model.told.push(id);
+    model.announcedLevels.push(id);
   }
 }
 
@@ -88,7 +88,13 @@ describe('points and levels', () => {
       fc.asyncProperty(steps, async (actions) => {
         await db.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
         const { id: studentId } = await buildStudent(clubId);
-        const model: Model = { points: 0, causes: new Set(), levels: new Map(), reached: new Set(), told: [] };
+        const model: Model = {
+          points: 0,
+          causes: new Set(),
+          levels: new Map(),
+          reached: new Set(),
+          announcedLevels: [],
+        };
         for (const step of actions) {
           if (step.act !== 'award') {
             await levelStep(clubId, model, step);
@@ -103,7 +109,9 @@ describe('points and levels', () => {
           `SELECT subject_id AS id, type FROM facts WHERE student_id = $1 ORDER BY seq`,
           [studentId],
         );
-        expect(recordedLevels).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
+        expect(recordedLevels).to.deep.equal(
+          model.announcedLevels.map((id) => ({ id, type: 'student.level_reached' })),
+        );
         const standing = await ownStandingOf(db, clubId, studentId);
         const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
         expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({

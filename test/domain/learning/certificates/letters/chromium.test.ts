@@ -124,11 +124,11 @@ describe('pictures of names compared with Chromium’s (CERT-4)', function () {
       const page = await open(strip.width * scale);
       const { styles, html } = await pageOf(text.normalize('NFC'));
       const printed = await inkOf(await printedPicture(await printText(text), scale));
-      const shown = await inkOf(await pictureInChromium(page, html, styles));
+      const reference = await inkOf(await pictureInChromium(page, html, styles));
       const turned = await inkOf(await pictureInChromium(page, turnedAround(text.normalize('NFC')), styles));
-      const found = correlation(printed.shades, shown.shades);
-      expect(printed.width / shown.width).to.be.closeTo(1, 0.02);
-      expect(found).to.be.above(same);
+      const similarity = correlation(printed.shades, reference.shades);
+      expect(printed.width / reference.width).to.be.closeTo(1, 0.02);
+      expect(similarity).to.be.above(same);
       expect(correlation(printed.shades, turned.shades)).to.be.below(same);
     });
   }

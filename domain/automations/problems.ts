@@ -194,7 +194,10 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
   });
 }
 
-/** @returns the steps whose e-mail may have been sent before this step: earlier ones, except those in the other branch of a surrounding step */
+/**
+ * @returns the steps whose e-mail may have been sent before this step: earlier steps, except steps in the other branch of a surrounding
+ * step
+ */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
   /** The branch that contains this step, by the id of each surrounding step. */
@@ -235,7 +238,7 @@ const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'requir
   exit: {},
 };
 
-/** A wait for a condition also has the condition and its branches. */
+/** A wait for a condition also has a condition and branches. */
 const fieldsOfStep = ({ kind, wait }: Step) =>
   kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
 

@@ -1,4 +1,4 @@
-/** Runs as administrators see them, single and counted by step, and what administrators can do with a run (AUTO-15). */
+/** Runs as administrators see them, each alone and counted by step, and the actions of administrators on a run (AUTO-15). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { RunStatus } from '../../entities/automations/values.ts';
 import { AutomationRunStep } from '../../entities/automations/automation-run-step.ts';
@@ -56,7 +56,7 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   };
 }
 
-/** The highest count of runs at a step. The counts of steps give exact numbers. */
+/** The highest exact count of runs in a filtered list. The counts of steps are always exact. */
 const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {
@@ -230,7 +230,10 @@ async function change(
   });
 }
 
-/** @returns the number of runs that entered each step, in the order of the definition @throws DomainError not_found (the automation, or its version) */
+/**
+ * @returns the number of runs that entered each step, in the order of the definition
+ * @throws DomainError not_found (the automation, or its version)
+ */
 export async function readCounts(
   db: Queries,
   clubId: Id,

@@ -16,7 +16,7 @@ import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from '
 type AddOnRecord = RecordOf<'AddOn'>;
 
 export interface Purchase {
-  /** Chosen by the buyer, so that a repeated request is the same purchase. */
+  /** Chosen by the buyer, so that a repeated request does not create a second purchase. */
   id: Id;
   kind: AddOnKind;
   /** In packages. */
@@ -77,7 +77,7 @@ const addOnColumns = columns(AddOn, [
 ]);
 type AddOnRow = RowOf<typeof addOnColumns>;
 
-/** @throws DomainError add_on_exists if the id belongs to another purchase, or to another club's */
+/** @throws DomainError add_on_exists if the id belongs to another purchase or to a purchase of another club */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
   const row = await db.one<AddOnRow>(sql`SELECT ${addOnColumns} FROM add_ons WHERE id = ${id}`);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)

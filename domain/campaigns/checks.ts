@@ -48,7 +48,7 @@ export async function schedulingProblems(
   return allOf({ ...found, ofAudience: [empty] });
 }
 
-/** @returns whether a problem prevents the beginning. An audience that has become empty is no problem then */
+/** @returns whether a problem prevents the start. An empty audience is then no problem */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
@@ -92,7 +92,7 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience, each with the first reason for which the campaign would leave them out.
+ * Selects the students of the audience, each with the first reason for which the campaign would omit the student.
  * @returns SQL with the columns `student` (id) and `left_out`
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
@@ -125,7 +125,7 @@ async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRo
   return conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }).length > 0;
 }
 
-/** @returns the text after FROM: `audience`, each `student` in it, and the `suppression` of the student's address */
+/** @returns the SQL after FROM, with `audience`, each `student` of it, and the `suppression` of the student's address */
 const audienceWithStudents = (clubId: Id, audience: Condition, now: Date): Sql =>
   sql`(${audienceOf(clubId, audience, now)}) AS audience
       JOIN students student ON student.id = audience.student

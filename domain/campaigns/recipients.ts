@@ -39,7 +39,8 @@ const moments = {
 } as const;
 
 /**
- * Lists recipients in the order in which they were frozen. Unfiltered pages neither repeat nor miss a recipient. Empty before the freeze.
+ * Lists recipients in the order in which they were frozen. Pages without a filter neither repeat nor miss a recipient. The list is empty
+ * before the freeze.
  * @throws DomainError not_found
  */
 export async function listDeliveries(
@@ -78,7 +79,10 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
   };
 }
 
-/** Tallies count `pending` and `sending` together, because `sending` changes too often. There are never many of those. */
+/**
+ * Tallies count `pending` and `sending` together, because `sending` changes too often. The rows in `sending` are always few, so they are
+ * counted one by one.
+ */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
   if (status === undefined && finalStatistics === null) return recipients;
@@ -154,8 +158,8 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Keeps only ids, times and statuses in a removed student's recipient rows. A mail that is being sent completes normally, and its record
- * writes no address. Clicks and bounces are deleted but stay counted. An unknown outcome stays recorded: the mail may have arrived and must
- * not count as refused.
+ * contains no address. Clicks and bounces are deleted but still counted. An unknown outcome stays recorded: the mail may have arrived and
+ * must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

@@ -1,12 +1,12 @@
-/** Removes recipients in small batches after their retention. The statistics stay for good (CAMP-17). */
+/** Removes recipients in small batches after their retention time. The statistics are never deleted (CAMP-17). */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { readStatistics } from './recipients.ts';
 
-/** The retention of a recipient's row, from the end of its campaign. */
+/** The time for which a recipient's row is stored after the end of its campaign. */
 const rowMs = 730 * 86_400_000;
-/** Rows of a batch. It takes some tens of milliseconds, so that no transaction waits long for a row. */
+/** The number of rows in a batch. A batch takes some tens of milliseconds, so that no transaction waits long for a row. */
 const batch = 1_000;
 
 /** Removes a batch of expired rows of one campaign. @returns the number of rows, and whether there may be more to do now */

@@ -10,7 +10,7 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/** The number of suffixes to try. All but the first are random, so a failure is practically impossible. */
+/** The number of suffixes to try. All except the first are random, so a failure is practically impossible. */
 const slugTries = 5;
 
 /** The operator's settings for new clubs. */

@@ -1,4 +1,4 @@
-/** Students join and leave spaces, and choose which messages of a space they get (COMM-2, COMM-6). */
+/** Students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -27,7 +27,10 @@ interface Standing {
   known: boolean;
 }
 
-/** @returns the student's access and membership of the space. The caller holds the lock of the student. @throws DomainError not_found (no space of the club) */
+/**
+ * @returns the student's access and membership of the space. The caller holds the lock of the student.
+ * @throws DomainError not_found (no space of the club)
+ */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
   const row = await db.one<Standing>(sql`
     SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS seen,
@@ -41,7 +44,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. A member stays as they are. Earlier posts count as read.
+ * Makes the student a member. Nothing changes for a member. Earlier posts count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
  */
 export async function joinSpace(
@@ -88,7 +91,7 @@ export async function leaveSpace(
   });
 }
 
-/** Only the student can bring the membership back, by joining. The caller holds the lock of the student. */
+/** Only the student can restore the membership, by joining again. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },
@@ -118,7 +121,7 @@ export async function updateMembership(
 }
 
 /**
- * Records up to when the student has read the space. The mark never moves back, and never beyond now.
+ * Records the time up to which the student has read the space. The mark never moves back, and never beyond now.
  * @throws DomainError not_found (the space, or no membership in it), invalid_request
  */
 export async function markSpaceRead(

@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. It does not matter whether the sign-up
- * created the account or met an existing one.
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`, whether the sign-up created the
+ * account or the account existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInAdministrator(
@@ -46,7 +46,7 @@ export async function signInAdministrator(
   const isOffered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // Comparing took some time. A reset meanwhile must end this sign-in.
+    // The comparison of passwords took some time. If the password was reset during it, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
     );
@@ -78,7 +78,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password. Every other session and every mailed token ends. @throws DomainError weak_password, token_gone */
+/** Sets a new password. Every other sign-in session and every mailed token ends. @throws DomainError weak_password, token_gone */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },

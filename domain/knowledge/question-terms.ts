@@ -6,8 +6,8 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Leaves out the language's stop words (`the`, `how`). A word outside the material is compared by trigrams with the club's words of
- * about the same length and the same first letter.
+ * Omits the language's stop words (`the`, `how`). If the material does not contain a word, its trigrams are compared with words of the
+ * club that have about the same length and the same first letter.
  * @param question any text: nothing in it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {

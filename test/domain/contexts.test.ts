@@ -8,21 +8,23 @@ import { answersOf, contexts } from '../../domain/contexts.ts';
 const spanning = ['students'];
 
 describe('domain/contexts.ts', () => {
-  it('lists every folder of domain/ that is a context', () => {
+  it('has a part for every context', () => {
     const folders = readdirSync(path.join(projectDirectory, 'domain'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !spanning.includes(entry.name))
       .map(({ name }) => name);
     expect(Object.keys(contexts).toSorted()).to.deep.equal(folders.toSorted());
   });
 
-  it('takes the one answer to each name', () => {
+  it('finds the only entry for each name', () => {
     expect(answersOf(['one', 'two'], [{ two: 2 }, {}, { one: 1 }])).to.deep.equal({ one: 1, two: 2 });
   });
 
-  it('refuses a name without an answer, and a name with two answers', () => {
-    expect(() => answersOf(['one', 'two'], [{ one: 1 }])).to.throw('No context in domain/contexts.ts answers two.');
+  it('throws an error for a name without an entry, and for a name with two entries', () => {
+    expect(() => answersOf(['one', 'two'], [{ one: 1 }])).to.throw(
+      'No context in domain/contexts.ts has an entry for two.',
+    );
     expect(() => answersOf(['one'], [{ one: 1 }, { one: 2 }])).to.throw(
-      'Two contexts in domain/contexts.ts answer one.',
+      'Two contexts in domain/contexts.ts have an entry for one.',
     );
   });
 });

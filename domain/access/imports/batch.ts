@@ -35,8 +35,8 @@ interface ReportRow {
 }
 
 /**
- * Processes the batch, unless another step has processed it meanwhile or the import has ended. It locks the import's row first. So a
- * cancellation waits for the batch, and no transaction holds a student's lock while it waits for an import.
+ * Processes the batch, unless another step has processed it or the import has ended. It locks the import's row first. So a cancellation
+ * waits for the batch, and no transaction has a student's lock while it waits for an import.
  * @param before the import as it was when the batch was read
  * @throws StaleRead (a student was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery cannot be granted any more
@@ -62,7 +62,7 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, stored.clubId, seats, now),
     now,
   );
-  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded by now.
+  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded at this point.
   const isRemovedSince = await readRemovedAddresses(tx, vault, stored.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const known = await reportedBefore(tx, stored.id, accounts);

@@ -1,4 +1,4 @@
-/** A student's conversations with agents. They stay readable after access has ended; new questions are refused. */
+/** A student's conversations with agents. They stay readable after access has ended, but new questions are refused. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -115,7 +115,7 @@ export async function renameConversation(
   return presentConversation(conversation);
 }
 
-/** Erases the words of a conversation. Its questions still count, and their ids stay used. @throws DomainError not_found */
+/** Deletes the words of a conversation. Its questions still count, and their ids cannot be used again. @throws DomainError not_found */
 export async function removeConversation(
   { db }: DatabaseDeps,
   student: Reader,
@@ -130,7 +130,7 @@ export async function removeConversation(
 }
 
 /**
- * Finds an answer that the caller wants to follow from a position.
+ * Finds an answer that the caller wants to follow, starting at a position.
  * @param messageId the id of the answer or of its question
  * @param from characters (code points) that the caller already has
  * @returns the answer's id

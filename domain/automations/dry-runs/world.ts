@@ -1,6 +1,6 @@
 /**
- * The world of a dry run: the student's records, overlaid with supposed facts and the effects of steps. Nothing is written. The rules use the
- * usual statements, with shadowed tables (AUTO-19).
+ * The world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules use
+ * the usual statements with shadowed tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -38,10 +38,13 @@ export const worldAsItIs = (): World => ({
   mails: new Map(),
 });
 
-/** The type of fact that may wake a run, as in `Watch`. `always` wakes every run. */
+/** The type of fact that may wake a run, as in `Watch`. The type `always` wakes every run. */
 export type Waking = EventType | 'always' | undefined;
 
-/** Applies a supposed fact. @returns the fact type that wakes; undefined without an effect, for example if an unsent e-mail is opened */
+/**
+ * Applies a supposed fact.
+ * @returns the type of fact that wakes runs; undefined without an effect, for example if an unsent e-mail is opened
+ */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
     kind,
@@ -59,7 +62,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
     case 'lesson_completed':
     case 'lesson_undone':
       world.lessons.set(lesson, kind === 'lesson_completed');
-      return 'lesson.completed'; // an undone lesson also makes runs look again
+      return 'lesson.completed'; // An undone lesson makes runs look again too
     case 'course_completed':
       world.courses.add(fact.course_id ?? '');
       return 'course.completed';
@@ -92,7 +95,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 
 /**
  * @returns common table expressions that shadow the tables which the rules of conditions read for one student. Postgres inlines them, so
- *   each rule is still one index lookup
+ * each rule still needs only one index lookup
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lost, granted } = world;

@@ -1,11 +1,11 @@
-/** Removes digests and their mails in small batches after their retention (COMM-18). */
+/** Removes digests and their mails in small batches after their retention time (COMM-18). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { digestRules } from './digests.policy.ts';
 
 const batch = 1_000;
 
-/** Removes a batch of mails of one digest whose retention is over. The last batch removes the digest too. Safe to repeat. */
+/** Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. Safe to repeat. */
 export async function retainDigests(
   db: Database,
   now: Date,

@@ -1,6 +1,6 @@
 /**
- * The thread that extracts the text of a source and cuts it into passages. The main thread bounds its time and memory, and can end
- * it at any point.
+ * The thread that extracts the text of a source and cuts it into passages. The main thread limits its time and memory, and can end it at
+ * any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';

@@ -1,4 +1,4 @@
-/** Extracts the text of a source in a thread, within bounds: no file may block the process, fill its memory or end it. */
+/** Extracts the text of a source in a thread with limits, so that no file can block the process, fill its memory or end it. */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';

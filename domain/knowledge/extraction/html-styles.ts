@@ -3,7 +3,7 @@ import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** Weight by `!important`, the selector's specificity and the position in the style sheet. */
+  /** The weight of a declaration, by `!important`, the selector's specificity and the position in the style sheet. */
   weight: number;
 }
 

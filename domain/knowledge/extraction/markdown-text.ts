@@ -5,7 +5,7 @@ import { elementNamesFor } from './html-names.ts';
 import type { SectionBuilder } from './sections.ts';
 import { readingTheFile } from './unreadable.ts';
 
-/** Deeper than any real text: the parser drops deeper content. */
+/** Deeper than any real text. The parser drops content below this depth. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
@@ -13,7 +13,7 @@ const { escapeHtml } = markdown.utils;
 /** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** The last line that was searched without success, for each end sign of a formula. */
+  /** The last line that was searched without success, for each end of a formula. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -30,7 +30,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
 /** A line inside front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** Separates front matter, between lines of `---` or `+++`, from the text. People see only its title. */
+/** Separates front matter, between lines of `---` or `+++`, from the text. Readers see only its title. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -86,7 +86,7 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// A picture without alternative text is not a decoration. In HTML an empty text would mean that.
+// A picture without alternative text is not a decoration in Markdown. In HTML, an empty alternative text would mark a decoration.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
@@ -113,7 +113,7 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
   return formulaSigns.find(([begin]) => text.startsWith(begin, at)) ?? [];
 }
 
-/** A `$` touches the formula, and no digit follows the second, so "$5 or 10 $" is not a formula. @returns -1 if there is no end */
+/** A `$` touches the formula, and no digit follows the second `$`. So "$5 or 10 $" is not a formula. @returns -1 if there is no end */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
   const { src, pos } = state;
   const known = unended.get(state) ?? new Map<string, number>();

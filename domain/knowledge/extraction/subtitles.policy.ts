@@ -1,6 +1,6 @@
 /**
- * Subtitles of a video or sound: reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats skip
- * lines that they do not understand. This reader reports the first fault with its line and keeps nothing.
+ * Subtitles of a video or sound. The module reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats
+ * skip lines that they do not understand. This reader reports the first fault with its line, and returns no cues.
  */
 import type { SectionBuilder, Seconds } from './sections.ts';
 
@@ -17,7 +17,7 @@ const subtitleRules = {
   maxCues: 20_000,
   /** Characters in a cue's lines. */
   maxCueText: 5_000,
-  /** Cues may end this much after the video, because players measure its length differently. */
+  /** Cues may end this much after the video, because players differ in how they measure its length. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -154,7 +154,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** The words of a cue as people read them: the speaker before them, readings in brackets behind their letters. */
+/** The words of a cue as people read them: the speaker first, and readings in brackets after their letters. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')

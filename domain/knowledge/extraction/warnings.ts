@@ -2,7 +2,7 @@
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
-/** Further positions are only counted. */
+/** The maximum number of positions that a warning lists. Further positions are only counted. */
 const placesAWarning = 100;
 
 export class Warnings {

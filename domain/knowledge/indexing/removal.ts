@@ -1,6 +1,7 @@
 /**
- * Removes a source that has left the index (ANS-7), in batches: its passages can be many, and their triggers count each word. After the
- * source's removal no search finds them, and no citation links to them. If a process dies, the next attempt removes the rest.
+ * Removes a source that has left the index (ANS-7), in batches, because its passages can be many and their triggers count each word.
+ * After the source has left the index, no search finds its passages, and no citation links to them. If a process dies, the next attempt
+ * removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';

@@ -47,8 +47,8 @@ interface Work {
 type Given = Extraction & { scanned: Scanned };
 
 /**
- * @param first the first reading of the file, which stays for all pages that OCR does not read
- * @returns the reading, and whether OCR is to be tried later, because the failure was not the file's fault
+ * @param first the first reading of the file, which remains for all pages that OCR does not read
+ * @returns the reading, and whether OCR must be tried later, because the file did not cause the failure
  * @throws the signal's reason, and errors that the file did not cause
  */
 export async function readScannedPages(
@@ -83,7 +83,7 @@ async function ocrOf(ocr: OcrDeps, scanned: Scanned, work: Work): Promise<Outcom
   const none = (result: OcrOutcome): Outcome => ({ result, passages: [], failed: scanned.pages });
   if (work.attempt > rules.attempts) return none('failed');
   const languages = ocrLanguagesOf(work.language, ocr.furtherLanguages);
-  work.tell('OCR: a look at the program');
+  work.tell('OCR: a check of the program');
   if (!(await isRight(ocr, languages))) return none('unavailable');
   const bytes = await work.load();
   work.signal.throwIfAborted();

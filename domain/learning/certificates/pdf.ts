@@ -11,7 +11,7 @@ import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-/** Texts, numbers and days of the certificate's version. */
+/** The texts, numbers and days of the certificate's version. */
 export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'
@@ -40,7 +40,11 @@ interface Sheet {
   pdf: PDFKit.PDFDocument;
   type: Typesetter;
   words: CertificateWords;
-  /** Mirrors a column of the page if its language runs from right to left. @param x its left edge @returns its left edge */
+  /**
+   * Mirrors the position of a column if the certificate's language is written from right to left.
+   * @param x its left edge
+   * @returns its left edge
+   */
   column(x: number, width: number): number;
 }
 
@@ -92,7 +96,7 @@ function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.endMarkedContent();
 }
 
-/** The positions of club and heading, and the space that they leave for a logo. */
+/** The positions of club and heading, and the space for a logo. */
 const head = {
   plain: { club: { y: 62, height: 30, largest: 17 }, heading: { y: 96, height: 50, largest: 36 } },
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
@@ -146,10 +150,10 @@ async function drawVerification({ pdf, type, words, column }: Sheet, url: string
   link.end();
 }
 
-/** The light margin around the code, in modules. Readers need it to find the code. */
+/** The light margin around the code, in modules. Readers need the margin to find the code. */
 const quietZone = 4;
 
-/** Each run of dark modules is one path: sharp at every size. */
+/** Each run of dark modules is one path, so that it is sharp at every size. */
 function drawQrCode(
   pdf: PDFKit.PDFDocument,
   url: string,

@@ -19,7 +19,8 @@ export interface Ledger {
 
 /**
  * Applies one sales event. Applying it twice, or an older one later, changes nothing.
- * @returns the student of the event, and whether the student is removed. Then nothing is changed, and no student comes back
+ * @returns the student of the event, and whether the student is removed. For a removed student nothing changes, and no account is opened
+ * again
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -66,13 +67,13 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // A transaction that held the lock of the club's count meanwhile may have recorded this sale.
+  // A transaction that had locked the club's count before this one may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
 }
 
-/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is another sale. */
+/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is a different sale. */
 function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
@@ -102,8 +103,8 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 }
 
 /**
- * Finds the owner of a sale by its own id, whatever address the buyer has now, and locks the owner's row. The sale belongs to the student
- * whom its first notice named. No decision about the sale is read before this lock.
+ * Finds the owner of a sale by the sale's own id, for any current address of the buyer, and locks the owner's row. The sale belongs to
+ * the student whom its first notice named. No data on which a decision depends is read before this lock.
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {

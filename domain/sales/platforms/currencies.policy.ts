@@ -17,7 +17,7 @@ export function decimalsOf(code: string): number | undefined {
 }
 
 /**
- * The different decimals of versions up to 0.2.0, which came from CLDR. Stored amounts of platforms that send decimals have these
+ * The decimals of versions up to 0.2.0, where they differ. They came from CLDR. Stored amounts of platforms that send decimals have these
  * decimals.
  */
 export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Purchases: each is recorded once by the platform's id, however often and in whatever order its notices arrive (EVT-10, SALE-3). */
+/** Purchases. Each is recorded once by the platform's id, in any number and order of its notices (EVT-10, SALE-3). */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -44,7 +44,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
 /**
  * Records a purchase notice. A refund that arrives first also records the payment. Records the facts `purchase.paid` and
  * `purchase.refunded` once each. A purchase without a subscription also grants and loses access.
- * @param subscriptionId the subscription that this purchase is a charge of, which then has the access
+ * @param subscriptionId the subscription to which this purchase belongs as a charge. The subscription then has the access
  * @returns the recorded subscription of the charge. Later notices do not change it
  * @throws SaleJustTaken
  */
@@ -159,7 +159,7 @@ async function insertPurchase(
   return row;
 }
 
-/** Grants every delivery that the product is mapped to now. */
+/** Grants every delivery to which the product is mapped now. */
 export async function grantMapped(
   tx: Transaction,
   { clubId, studentId, productId }: { clubId: Id; studentId: Id; productId: Id },
@@ -228,7 +228,7 @@ function refundOf(
   const known = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
   const refunded = typeof stated === 'number' ? Math.max(stated, known ?? 0) : known;
-  // The setting applies to refunds, and to a payment whose refund arrived first.
+  // The product's setting applies to refunds, and to a payment whose refund arrived first.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
   const undoes = (refund: StatedRefund) => {
     if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
@@ -255,7 +255,10 @@ function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   return event.refunded ?? event.amount;
 }
 
-/** @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded some currencies to whole units */
+/**
+ * @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded the amounts of some currencies to
+ * whole units
+ */
 function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
   const former =
     amountDecimals === null && salesAdapters[platform].sendsDecimals ? formerDecimals[currency] : undefined;

@@ -50,7 +50,7 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Words of outer levels apply to all points up to the next word of that level. */
+/** Words of outer levels apply to all points up to the next word of the same level. */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));
@@ -127,7 +127,7 @@ function isSame(one: ReadonlyMap<number, string>, other: ReadonlyMap<number, str
 }
 
 const dayMs = 86_400_000;
-/** Parts of a number format beside the digits: quoted words, colors and conditions. */
+/** Parts of a number format that are not digits: quoted words, colors and conditions. */
 const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**

@@ -12,9 +12,9 @@ interface Level {
   text: string;
   /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
   isClose: boolean;
-  /** The count restarts after an item of a level up to this one, from 1; 0 for never; undefined for any higher level. */
+  /** An item of a level up to this level, counted from 1, restarts the count. 0 means never; undefined means any higher level. */
   restart: number | undefined;
-  /** Whether all numbers in it are written as decimal digits. */
+  /** Whether all numbers in the pattern are written as decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;

@@ -1,4 +1,4 @@
-/** Tables of Word files: the position of each cell, and the rows and columns that it spans. */
+/** Tables of Word files: the position of each cell, and the rows and columns that the cell spans. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 

@@ -1,4 +1,7 @@
-/** The properties that a slide's paragraphs inherit: from their shape, its placeholder in the layout and master, and the master's styles. */
+/**
+ * The properties that a slide's paragraphs inherit: from the shape, from its placeholder in the layout and master, and from the master's
+ * styles.
+ */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { OfficeFile } from './office-file.ts';

@@ -61,10 +61,10 @@ const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {
   const most = Math.max(mostCountedAtStep, page * size + 1);
-  const counted = await db.one<{ count: number }>(
+  const countRow = await db.one<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM (SELECT FROM automation_runs run WHERE ${where} LIMIT ${most}) AS found`,
   );
-  return counted?.count ?? 0;
+  return countRow?.count ?? 0;
 }
 
 const statuses = ['active', 'completed', 'exited', 'failed'] as const;

@@ -21,9 +21,9 @@ export async function receiveEvent(db: Database, event: ReadEvent, now: Date): P
     // customer, which wait for the club.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
-    const known = await clubOfCustomer(tx, event.customerId);
+    const customerClub = await clubOfCustomer(tx, event.customerId);
     const named = await clubNamed(tx, event);
-    const clubId = known ?? named;
+    const clubId = customerClub ?? named;
     if (clubId === undefined) return recordOnce(tx, event, null, 'unknown_club', now);
     if (named !== undefined && named !== clubId) return recordOnce(tx, event, clubId, 'customer_of_another_club', now);
     return follow(tx, clubId, event, now);

@@ -61,9 +61,9 @@ export async function turnMonths(db: Database, now: Date): Promise<{ turned: num
     SELECT ${columns(OverageTurn, ['clubId'])} FROM overage_turns WHERE turns_at <= ${now} ORDER BY turns_at LIMIT ${turnsPerRound}`);
   for (const { clubId } of due)
     await db.transaction(async (tx) => {
-      const turn = await tx.one<Pick<OverageTurn, 'turnsAt'>>(sql`
+      const monthTurn = await tx.one<Pick<OverageTurn, 'turnsAt'>>(sql`
         DELETE FROM overage_turns WHERE club_id = ${clubId} AND turns_at <= ${now} RETURNING ${columns(OverageTurn, ['turnsAt'])}`);
-      if (turn) await recordPresentOverages(tx, clubId, turn.turnsAt);
+      if (monthTurn) await recordPresentOverages(tx, clubId, monthTurn.turnsAt);
     });
   return { turned: due.length, more: due.length === turnsPerRound };
 }

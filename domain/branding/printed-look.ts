@@ -104,8 +104,8 @@ export async function readLogo(
   printSize: Size,
 ): Promise<LogoPicture> {
   const name = `${logo.key} ${printSize.width}x${printSize.height}`;
-  const known = remembered.get(name);
-  if (known !== undefined) return known;
+  const cachedPicture = remembered.get(name);
+  if (cachedPicture !== undefined) return cachedPicture;
   const making = beingMade.get(name) ?? makeLogo(storage, clubId, logo, printSize).catch(() => 'unavailable' as const);
   beingMade.set(name, making);
   try {

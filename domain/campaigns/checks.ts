@@ -36,16 +36,16 @@ export async function schedulingProblems(
   campaign: CampaignRow,
   now: Date,
 ): Promise<FoundProblems<Problem>> {
-  const found = await findProblems(db, campaign);
-  if (found.ofAudience.length > 0) return allOf(found);
+  const problems = await findProblems(db, campaign);
+  if (problems.ofAudience.length > 0) return allOf(problems);
   const [reached] = await reachedStudents(db, campaign, 1, now);
-  if (reached) return allOf(found);
+  if (reached) return allOf(problems);
   const empty = {
     path: audiencePath,
     code: 'empty_audience',
     message: 'The campaign would reach no student. `audience` shows how many students are left out, and why.',
   };
-  return allOf({ ...found, ofAudience: [empty] });
+  return allOf({ ...problems, ofAudience: [empty] });
 }
 
 /** @returns whether a problem prevents the start. An empty audience is then no problem */
@@ -63,7 +63,7 @@ interface CampaignProblems {
 async function findProblems(db: Queries, campaign: CampaignRow): Promise<CampaignProblems> {
   const { clubId, audience } = campaign;
   const sender = await db.manager.existsBy(MailSender, { clubId });
-  const known = await knownIdsIn(db, clubId, [audience]);
+  const existingIds = await knownIdsIn(db, clubId, [audience]);
   const missingSender = {
     path: '$',
     code: 'missing_sender',
@@ -71,7 +71,7 @@ async function findProblems(db: Queries, campaign: CampaignRow): Promise<Campaig
   };
   return {
     ofEmail: await emailProblems(db, campaign),
-    ofAudience: conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }),
+    ofAudience: conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }),
     ofClub: sender ? [] : [missingSender],
   };
 }
@@ -121,8 +121,8 @@ export async function reachedStudents(
 }
 
 async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRow): Promise<boolean> {
-  const known = await knownIdsIn(db, clubId, [audience]);
-  return conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }).length > 0;
+  const existingIds = await knownIdsIn(db, clubId, [audience]);
+  return conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }).length > 0;
 }
 
 /** @returns the SQL after FROM, with `audience`, each `student` of it, and the `suppression` of the student's address */

@@ -171,8 +171,8 @@ async function pictureOf(
   { id, objectKey, sizeBytes, problem, picture }: LibraryImage,
 ): Promise<{ bytes: Buffer; type: string; width: number } | undefined> {
   if (problem !== null) return undefined;
-  const stored = picture && (await storage.read(picture.objectKey, 0, picture.sizeBytes));
-  if (stored) return { bytes: stored, type: picture.mime, width: picture.width };
+  const pictureBytes = picture && (await storage.read(picture.objectKey, 0, picture.sizeBytes));
+  if (pictureBytes) return { bytes: pictureBytes, type: picture.mime, width: picture.width };
   const original = await storage.read(objectKey, 0, sizeBytes);
   const result = original ? await makeMailPicture(original) : 'image_unreadable';
   if (typeof result !== 'string') return result;

@@ -100,10 +100,10 @@ async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStat
 }
 
 async function countSending(db: Queries, campaignId: Id): Promise<number> {
-  const counted = await db.one<{ mails: number }>(
+  const countRow = await db.one<{ mails: number }>(
     sql`SELECT count(*)::int AS mails FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,
   );
-  return counted?.mails ?? 0;
+  return countRow?.mails ?? 0;
 }
 
 /** The tallied lists of mails of each campaign, by status. */
@@ -135,17 +135,17 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
   });
   const of = (list: TalliedList, marked = false, subjectId = campaignId) => count({ list, subjectId, marked });
   const sending = Math.min(await countSending(db, campaignId), of('mails_open'));
-  const counted = <Key extends string>(lists: Readonly<Record<Key, TalliedList>>) =>
+  const countsOf = <Key extends string>(lists: Readonly<Record<Key, TalliedList>>) =>
     Object.fromEntries(Object.entries<TalliedList>(lists).map(([key, list]) => [key, of(list)])) as Record<Key, number>;
   return {
     recipients,
     pending: of('mails_open') - sending,
     sending,
-    ...counted(statusLists),
+    ...countsOf(statusLists),
     skip_reasons: Object.fromEntries(
       reasonLists.map(({ reason, list }) => [reason, of(list)] as const).filter(([, mails]) => mails > 0),
     ),
-    ...counted(eventLists),
+    ...countsOf(eventLists),
     machine_opened: of('mails_opened', true),
     machine_clicked: of('mails_clicked', true),
     links: links.map(({ id, url }) => ({

@@ -15,8 +15,8 @@ export async function retainRecipients(
   now: Date,
 ): Promise<{ rows: { recipients: number }; more: boolean }> {
   const endedBy = new Date(now.getTime() - rowMs);
-  const removed = await db.transaction((tx) => removeRows(tx, endedBy, now));
-  return { rows: { recipients: removed ?? 0 }, more: removed !== undefined };
+  const removal = await db.transaction((tx) => removeRows(tx, endedBy, now));
+  return { rows: { recipients: removal ?? 0 }, more: removal !== undefined };
 }
 
 /** @returns undefined if no campaign has expired rows */
@@ -31,9 +31,9 @@ async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<nu
   // The statistics are saved before the first row is deleted, in the same transaction, because the tallies follow the rows.
   if (finalStatistics === null)
     await tx.manager.update(Campaign, id, { finalStatistics: await readStatistics(tx, clubId, id) });
-  const removed = await tx.run(
+  const removedRows = await tx.run(
     sql`DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE campaign_id = ${id} ORDER BY seq LIMIT ${batch} FOR UPDATE)`,
   );
-  if (removed < batch) await tx.manager.update(Campaign, id, { rowsRemovedAt: now });
-  return removed;
+  if (removedRows < batch) await tx.manager.update(Campaign, id, { rowsRemovedAt: now });
+  return removedRows;
 }

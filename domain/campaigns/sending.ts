@@ -252,9 +252,9 @@ async function record(
 /** Counts refusals in a row. Too many pause the campaign. Repeated successes write nothing. @returns whether the campaign continues */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {
   const { campaign } = scene;
-  const counted = await db.one<{ refusals: number }>(sql`UPDATE campaigns
+  const countRow = await db.one<{ refusals: number }>(sql`UPDATE campaigns
       SET refusals = CASE WHEN ${more}::int = 0 THEN 0 ELSE refusals + 1 END WHERE id = ${campaign.id} RETURNING refusals`);
-  scene.refusals = counted?.refusals ?? 0;
+  scene.refusals = countRow?.refusals ?? 0;
   if (scene.refusals < refusalsBeforePause) return true;
   await db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');

@@ -131,11 +131,11 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
  * sees the mails.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
-  const removed = await tx.rows<{
+  const removedRecipients = await tx.rows<{
     id: Id;
   }>(sql`SELECT student.id FROM mails mail JOIN students student ON student.id = mail.student_id
     WHERE mail.campaign_id = ${campaignId} AND student.removed_at IS NOT NULL ORDER BY student.id`);
-  for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
+  for (const { id } of removedRecipients) await purgeStudentFromCampaigns(tx, id);
 }
 
 /** @returns undefined if the campaign has a problem that appeared after it was scheduled */

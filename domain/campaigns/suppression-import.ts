@@ -50,8 +50,8 @@ export async function importSuppressions(
   };
   for await (const chunk of body) readPiece(chunk, false);
   readPiece(Buffer.alloc(0), true);
-  const added = await db.transaction((tx) => suppressAll(tx, clubId, [...keys.values()], now));
-  return { added, existing: keys.size - added, failed, errors: faults };
+  const addedCount = await db.transaction((tx) => suppressAll(tx, clubId, [...keys.values()], now));
+  return { added: addedCount, existing: keys.size - addedCount, failed, errors: faults };
 }
 
 /** The part of a file that was received and not read yet. */

@@ -181,10 +181,10 @@ async function accountFor(
   clubName: string,
   now: Date,
 ): Promise<Id> {
-  const known = await tx.one<{ id: Id }>(
+  const existingAccount = await tx.one<{ id: Id }>(
     sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
   );
-  if (known) return known.id;
+  if (existingAccount) return existingAccount.id;
   if (input.name === undefined || input.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required, because this e-mail has no account yet.');
   }

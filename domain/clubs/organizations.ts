@@ -54,11 +54,11 @@ export async function openOrganization(
 ): Promise<Organization> {
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM administrators WHERE id = ${ownerId} FOR NO KEY UPDATE`);
-    const owned = await tx.manager.countBy(Membership, { administratorId: ownerId, role: 'owner' });
-    if (owned >= newClubs.perAdministrator)
+    const ownedClubs = await tx.manager.countBy(Membership, { administratorId: ownerId, role: 'owner' });
+    if (ownedClubs >= newClubs.perAdministrator)
       throw new DomainError(
         'organization_limit_reached',
-        `You own ${owned} organizations. You may own at most ${newClubs.perAdministrator}.`,
+        `You own ${ownedClubs} organizations. You may own at most ${newClubs.perAdministrator}.`,
       );
     return createOrganization(tx, ownerId, { name, plan: newClubs.plan }, now);
   });

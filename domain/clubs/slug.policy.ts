@@ -26,8 +26,8 @@ export function isReserved(slug: string): boolean {
 export function slugOf(name: string, suffix: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = withoutEnds(letters.replace(/[^a-z0-9]+/g, '-').slice(0, maxLength), '-');
-  const own = slug === '' || reserved.has(slug) ? ['club', slug] : [slug];
-  return [...own, suffix].filter((part) => part !== '').join('-');
+  const parts = slug === '' || reserved.has(slug) ? ['club', slug] : [slug];
+  return [...parts, suffix].filter((part) => part !== '').join('-');
 }
 
 /**

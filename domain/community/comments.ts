@@ -108,10 +108,10 @@ export async function listComments(
     total: async () => {
       const listed = { list: 'post_comments', clubId: voice.clubId, subjectId: post.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
-      const own = await db.one<{ hidden: number }>(sql`
+      const ownCount = await db.one<{ hidden: number }>(sql`
         SELECT count(*)::int AS hidden FROM community_comments
          WHERE post_id = ${post.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
-      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+      return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
   return { rows: await presentComments(db, storage, voice, rows), total };

@@ -105,10 +105,10 @@ export async function listPosts(
     total: async () => {
       const listed = { list: 'space_posts', clubId: voice.clubId, subjectId: space.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
-      const own = await db.one<{ hidden: number }>(sql`
+      const ownCount = await db.one<{ hidden: number }>(sql`
         SELECT count(*)::int AS hidden FROM community_posts written
          WHERE space_id = ${space.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
-      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+      return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
   return { rows: await presentPosts(db, storage, voice, rows), total };

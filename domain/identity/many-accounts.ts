@@ -40,16 +40,18 @@ export async function findOrOpenAccounts(
 ): Promise<Map<string, FoundAccount>> {
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
   if (isCountHeld) await lockStudentCount(tx, clubId);
-  const there = new Map((await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]));
-  const uncounted = people.filter(({ email }) => there.get(email)?.isPending ?? true);
+  const existingAccounts = new Map(
+    (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
+  );
+  const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
   // A student was removed or got another address since the read. Students are already locked, so it is too late to lock the count.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
   const accounts = new Map<string, FoundAccount>();
-  for (const { id, email, isPending } of there.values())
+  for (const { id, email, isPending } of existingAccounts.values())
     if (!isPending) accounts.set(email, { studentId: id, created: false, takenOver: false });
-  const pending = admitted.flatMap(({ email }) => there.get(email) ?? []);
+  const pending = admitted.flatMap(({ email }) => existingAccounts.get(email) ?? []);
   await takeOver(
     tx,
     pending.map(({ id }) => id),
@@ -57,12 +59,12 @@ export async function findOrOpenAccounts(
     now,
   );
   for (const { id, email } of pending) accounts.set(email, { studentId: id, created: false, takenOver: true });
-  const opened = admitted.filter(({ email }) => !there.has(email));
-  if (opened.length > 0)
-    for (const { id, email } of await insert(tx, vault, clubId, opened, now))
+  const newPeople = admitted.filter(({ email }) => !existingAccounts.has(email));
+  if (newPeople.length > 0)
+    for (const { id, email } of await insert(tx, vault, clubId, newPeople, now))
       accounts.set(email, { studentId: id, created: true, takenOver: false });
   // A sign-up or a correction has taken one of the addresses since the students were locked.
-  if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
+  if (newPeople.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
@@ -97,13 +99,13 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name, key: addressKeyOf(vault, email) }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  const opened = await tx.rows<{
+  const newRows = await tx.rows<{
     id: Id;
     email: string;
   }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
      SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
        FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, position) ORDER BY position
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
-  await followAccess(tx, { clubId, studentIds: opened.map(({ id }) => id) }, now);
-  return opened;
+  await followAccess(tx, { clubId, studentIds: newRows.map(({ id }) => id) }, now);
+  return newRows;
 }

@@ -39,7 +39,7 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
     .map(lettersAndDigits)
     .filter((part) => part.length >= minPartLength)
     .toSorted((one, other) => other.length - one.length);
-  const rest = parts.reduce((left, part) => left.replaceAll(part, ''), whole);
+  const rest = parts.reduce((remainder, part) => remainder.replaceAll(part, ''), whole);
   if (rest !== whole && rest.length < minUnknown) throw weak('refusal.password_personal');
 }
 

@@ -202,12 +202,12 @@ export async function updateOwnStudent(
 }
 
 async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner> {
-  const known = await db.one<{ email: string; name: string; club: string }>(
+  const account = await db.one<{ email: string; name: string; club: string }>(
     sql`SELECT student.email, student.name, club.name AS club
           FROM students student JOIN clubs club ON club.id = student.club_id WHERE student.id = ${studentId}`,
   );
-  if (!known) throw tokenGone();
-  return { email: known.email, names: [known.name, known.club] };
+  if (!account) throw tokenGone();
+  return { email: account.email, names: [account.name, account.club] };
 }
 
 export interface EmailInClub {

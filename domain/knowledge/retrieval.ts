@@ -61,10 +61,10 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
       }),
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
-  const found = await search(choosing);
+  const matches = await search(choosing);
   // The words that select passages are the rarest words of the club. The material of this agent may contain only other words of the
   // question.
-  return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
+  return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 
 async function passagesOf(db: Queries, clubId: Id): Promise<number> {

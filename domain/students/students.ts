@@ -169,9 +169,9 @@ export async function removeOldSignUps(
   const oldSignUps = await deps.db.rows<{ id: Id }>(
     sql`SELECT id FROM students WHERE ${old} ORDER BY created_at LIMIT ${removedARound}`,
   );
-  let removed = 0;
+  let removedSignUps = 0;
   for (const { id } of oldSignUps) {
-    removed += await deps.db.transaction(async (tx) => {
+    removedSignUps += await deps.db.transaction(async (tx) => {
       // The condition is checked again under the lock, because the sign-up may have been confirmed since the first check.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
@@ -182,5 +182,5 @@ export async function removeOldSignUps(
       return 1;
     });
   }
-  return { rows: { signUpsRemoved: removed }, more: oldSignUps.length === removedARound };
+  return { rows: { signUpsRemoved: removedSignUps }, more: oldSignUps.length === removedARound };
 }

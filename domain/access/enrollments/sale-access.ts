@@ -52,18 +52,19 @@ export async function followTarget(
   if (isSame(from, to)) return endsBefore;
   const ends: Record<Id, string | null> = {};
   for (const enrollment of await enrollmentsOfSale(tx, subscriptionId)) {
-    const own = ownEndOf(enrollment, from, endsBefore);
+    const endWithoutCancellation = ownEndOf(enrollment, from, endsBefore);
     const end = graceOf(to, enrollment, now);
-    const endsAt = end !== null && (own === null || own > end) ? end : own;
-    if (endsAt !== own) ends[enrollment.id] = own?.toISOString() ?? null;
+    const endsAt =
+      end !== null && (endWithoutCancellation === null || endWithoutCancellation > end) ? end : endWithoutCancellation;
+    if (endsAt !== endWithoutCancellation) ends[enrollment.id] = endWithoutCancellation?.toISOString() ?? null;
     await change(tx, enrollment, { endsAt, revokedReason: reasonFor(to, end, enrollment) }, now);
   }
   return ends;
 }
 
-function isSame(left: SaleTarget, right: SaleTarget): boolean {
-  if (left.kind !== 'canceled' || right.kind !== 'canceled') return left.kind === right.kind;
-  return left.periodEnd === right.periodEnd;
+function isSame(one: SaleTarget, other: SaleTarget): boolean {
+  if (one.kind !== 'canceled' || other.kind !== 'canceled') return one.kind === other.kind;
+  return one.periodEnd === other.periodEnd;
 }
 
 /** The end without any cancellation. If the current end differs from the cancellation's end, an administrator has set it. */

@@ -41,8 +41,10 @@ export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-im
 
 /** @returns undefined if there is no such import */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
-  const found = await db.one<StoredImport>(sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`);
-  return found;
+  const storedImport = await db.one<StoredImport>(
+    sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`,
+  );
+  return storedImport;
 }
 
 /**
@@ -51,16 +53,16 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
  */
 export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
-  const stored = await loadImport(tx, importId);
-  if (!stored) throw new Error(`There is no import ${importId}`);
-  return stored;
+  const studentImport = await loadImport(tx, importId);
+  if (!studentImport) throw new Error(`There is no import ${importId}`);
+  return studentImport;
 }
 
 /** @throws DomainError not_found */
 export async function findImport(db: Queries, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
-  const stored = await loadImport(db, importId);
-  if (stored?.clubId !== clubId) throw notFound('student import');
-  return presentImport(stored);
+  const studentImport = await loadImport(db, importId);
+  if (studentImport?.clubId !== clubId) throw notFound('student import');
+  return presentImport(studentImport);
 }
 
 /** @returns a page of the club's imports, newest first */

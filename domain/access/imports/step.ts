@@ -29,13 +29,13 @@ export type ImportStep =
  * @param now Unix milliseconds
  */
 export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
-  const stored = await loadImport(deps.db, importId);
-  if (!stored) return { done: true, outcome: 'canceled' }; // its club was deleted
-  if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
-  if (stored.status === 'uploading') return awaitFile(deps, stored, now);
-  if (!(await isItsTurn(deps.db, stored))) return awaitTurn(deps, stored, now);
-  const error = await importBatch(deps, stored, new Date(now));
-  if (error !== undefined) await fail(deps, stored, error, now);
+  const studentImport = await loadImport(deps.db, importId);
+  if (!studentImport) return { done: true, outcome: 'canceled' }; // its club was deleted
+  if (hasImportEnded(studentImport.status)) return cleanUp(deps, studentImport, now);
+  if (studentImport.status === 'uploading') return awaitFile(deps, studentImport, now);
+  if (!(await isItsTurn(deps.db, studentImport))) return awaitTurn(deps, studentImport, now);
+  const error = await importBatch(deps, studentImport, new Date(now));
+  if (error !== undefined) await fail(deps, studentImport, error, now);
   return readState(deps, importId);
 }
 
@@ -78,8 +78,8 @@ function inProgress({ status, created, existing, failed, rowsTotal }: StoredImpo
 
 /** The state in Postgres, from any process. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
-  const stored = await loadImport(db, importId);
-  return stored ? inProgress(stored) : { done: true, outcome: 'canceled' };
+  const studentImport = await loadImport(db, importId);
+  return studentImport ? inProgress(studentImport) : { done: true, outcome: 'canceled' };
 }
 
 /** The errors that mean that a delivery cannot be granted any more. */
@@ -105,8 +105,9 @@ async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): P
 
 async function fail({ db }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const stored = await lockImport(tx, id);
-    if (!hasImportEnded(stored.status)) await endImport(tx, stored, { status: 'failed', error }, new Date(now));
+    const lockedImport = await lockImport(tx, id);
+    if (!hasImportEnded(lockedImport.status))
+      await endImport(tx, lockedImport, { status: 'failed', error }, new Date(now));
   });
 }
 

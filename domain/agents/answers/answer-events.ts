@@ -37,8 +37,8 @@ export async function* answerEvents(
 function endOf(answer: Message, wording: Wording): AnswerEvent {
   if (answer.status !== 'failed') return { event: 'done', data: { answer } };
   const code = answer.error_code ?? 'internal_error';
-  const known = answerErrors.find((one) => one === code) ?? 'internal_error';
-  const message = wording.say(`answer.${known}`);
+  const listedCode = answerErrors.find((one) => one === code) ?? 'internal_error';
+  const message = wording.say(`answer.${listedCode}`);
   return { event: 'error', data: { error: { code, message }, answer } };
 }
 

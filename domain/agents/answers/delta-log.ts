@@ -128,8 +128,8 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
       );
       await deps.failpoint('answer_delta');
       const grown: Id[] = [];
-      for (const [place, entry] of batch.entries()) {
-        const outcome = outcomes[place];
+      for (const [index, entry] of batch.entries()) {
+        const outcome = outcomes[index];
         if (outcome === 'written') {
           grown.push(entry.answerId);
           entry.sent = undefined;
@@ -160,9 +160,9 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     const openEntries = [...entries];
     try {
       const outcomes = await statements.renew(source, openEntries, leaseMs);
-      for (const [place, entry] of openEntries.entries()) {
-        if (outcomes[place] === 'written') entry.leaseEnds = began + leaseMs;
-        else if (outcomes[place] === 'lost') lose(entry);
+      for (const [index, entry] of openEntries.entries()) {
+        if (outcomes[index] === 'written') entry.leaseEnds = began + leaseMs;
+        else if (outcomes[index] === 'lost') lose(entry);
       }
     } catch (error) {
       deps.onError(error);

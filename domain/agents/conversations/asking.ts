@@ -93,8 +93,8 @@ async function accept(
     });
     for (const [position, { id }] of images.entries())
       await tx.manager.insert(AgentQuestionImage, { questionId, position, mediaId: id });
-    const used = await countQuestions(tx, turn, now);
-    await requireWithinLimit(tx, agent, student.id, used, now);
+    const usedQuestions = await countQuestions(tx, turn, now);
+    await requireWithinLimit(tx, agent, student.id, usedQuestions, now);
     const history = input.conversation_id ? await historyOf(tx, conversation.id) : [];
     const micros = reserveFor(agent, { history, question: input.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
@@ -110,7 +110,7 @@ async function accept(
       conversation: presentConversation(conversation),
       question,
       answer,
-      limits: presentLimits(agent, used, budget),
+      limits: presentLimits(agent, usedQuestions, budget),
     };
   });
 }

@@ -215,8 +215,8 @@ function present({ placed, answers, decision }: Look, { at, because }: Play): Dr
 
 /** Adds the step to the path. */
 function enter({ path, run, at }: Play, { id, kind }: Step): PathStep {
-  const known = path.get(id);
-  const pathStep: PathStep = known ?? {
+  const entry = path.get(id);
+  const pathStep: PathStep = entry ?? {
     step_id: id,
     kind,
     entered_at: at.toISOString(),

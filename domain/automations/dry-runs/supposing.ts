@@ -77,12 +77,12 @@ export async function readSupposed(
     ),
     ...(about ? [{ kind: about.kind, id: about.id }] : []),
   ].flatMap(({ kind, id }) => (id === undefined ? [] : [{ kind, id }]));
-  const known = await knownIds(
+  const existingIds = await knownIds(
     db,
     clubId,
     references.map(({ id }) => id),
   );
-  const unknown = references.find(({ kind, id }) => !known.has(`${kind}:${id}`));
+  const unknown = references.find(({ kind, id }) => !existingIds.has(`${kind}:${id}`));
   if (unknown) throw notFound(unknown.kind);
   return {
     begins,

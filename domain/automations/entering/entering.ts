@@ -78,10 +78,10 @@ export async function enter(
 ): Promise<{ entries: Map<Id, Entry>; runs: Run[] }> {
   const { id: automationId, clubId, version } = automation;
   const { reentry, steps } = version.definition;
-  const known = await runsBefore(tx, automationId, entrants);
+  const earlierRuns = await runsBefore(tx, automationId, entrants);
   const entries = new Map(
     entrants.map(({ studentId }): [Id, Entry] => {
-      const before = known.get(studentId);
+      const before = earlierRuns.get(studentId);
       return [studentId, before?.same === true ? 'entered_before' : judge(reentry, before)];
     }),
   );
@@ -115,8 +115,8 @@ export async function enter(
 
 /** @returns whether and why the reentry rule admits a student now, for a new cause */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
-  const known = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
-  return judge(reentry, known.get(studentId));
+  const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
+  return judge(reentry, earlierRuns.get(studentId));
 }
 
 /** @returns whether the student may have another active run with reentry `always`. The caller holds the lock of the student */

@@ -195,11 +195,11 @@ export async function recordMail(
   now: Date,
 ): Promise<Outcome> {
   const outcome = outcomeOf(answer, attempt);
-  const claimed = sql`id = ${id} AND fence = ${fence}`;
+  const isClaimed = sql`id = ${id} AND fence = ${fence}`;
   if (outcome.status === 'sent') {
     const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
     await tx.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, last_error = NULL, lease_until = NULL
-      WHERE ${claimed} AND status IN ('sending', 'pending', 'failed')`);
+      WHERE ${isClaimed} AND status IN ('sending', 'pending', 'failed')`);
     return outcome;
   }
   const again =
@@ -210,7 +210,7 @@ export async function recordMail(
       ? sql`${outcome.lastError}::text`
       : sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
   const updated = await tx.one<{ status: RecipientStatus }>(
-    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${claimed} AND status = 'sending' RETURNING status`,
+    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${isClaimed} AND status = 'sending' RETURNING status`,
   );
   return updated?.status === 'sent' ? { status: 'sent' } : outcome;
 }

@@ -122,8 +122,10 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   return deps.db.transaction(async (tx) => {
     const locked = await lockLook(tx, runId);
     if (!locked) {
-      const known = await tx.one<{ status: RunStatus }>(sql`SELECT status FROM automation_runs WHERE id = ${runId}`);
-      return endedBefore(known?.status ?? 'exited'); // If there is no row, the club was deleted
+      const existingRun = await tx.one<{ status: RunStatus }>(
+        sql`SELECT status FROM automation_runs WHERE id = ${runId}`,
+      );
+      return endedBefore(existingRun?.status ?? 'exited'); // If there is no row, the club was deleted
     }
     const { run, student, automation } = locked;
     const { status, timeZone } = automation;

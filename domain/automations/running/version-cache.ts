@@ -18,8 +18,8 @@ const cache = new Map<Id, ReadVersion>();
 
 /** @throws Error if there is no such version, because each run refers to its version */
 export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersion> {
-  const known = cache.get(versionId);
-  if (known) return known;
+  const cachedVersion = cache.get(versionId);
+  if (cachedVersion) return cachedVersion;
   const {
     number,
     language,

@@ -16,9 +16,9 @@ export async function retainDigests(
       sql`SELECT id FROM space_digests WHERE ended_at <= ${endedBy} ORDER BY ended_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
     );
     if (!digest) return { rows: { digestMails: 0 }, more: false };
-    const removed = await tx.run(sql`DELETE FROM mails WHERE id IN (
+    const removedMails = await tx.run(sql`DELETE FROM mails WHERE id IN (
       SELECT id FROM mails WHERE digest_id = ${digest.id} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`);
-    if (removed < batch) await tx.run(sql`DELETE FROM space_digests WHERE id = ${digest.id}`);
-    return { rows: { digestMails: removed }, more: true };
+    if (removedMails < batch) await tx.run(sql`DELETE FROM space_digests WHERE id = ${digest.id}`);
+    return { rows: { digestMails: removedMails }, more: true };
   });
 }

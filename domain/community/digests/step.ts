@@ -56,9 +56,9 @@ async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
 
 /** @returns how many mails are due, counted up to a page */
 async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<number> {
-  const found = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
+  const countRow = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE digest_id = ${digestId} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${digestRules.pageSize}) AS page`);
-  return found?.due ?? 0;
+  return countRow?.due ?? 0;
 }
 
 interface Moment {
@@ -97,7 +97,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
     // Waits for concurrent removals of students. They would not see these mails, and would leave a name and an address in them.
-    const written = await tx.rows(sql`
+    const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
          WHERE id = ANY(${students}::uuid[]) AND removed_at IS NULL AND verified_at IS NOT NULL AND email IS NOT NULL
@@ -108,7 +108,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
       ON CONFLICT (digest_id, student_id) WHERE digest_id IS NOT NULL DO NOTHING RETURNING 1`);
     const last = members.length === digestRules.pageSize ? members.at(-1) : undefined;
     await tx.run(sql`UPDATE space_digests
-       SET pages = pages + 1, recipients = recipients + ${written.length}, paged_to = coalesce(${last ?? null}::uuid, paged_to),
+       SET pages = pages + 1, recipients = recipients + ${insertedMails.length}, paged_to = coalesce(${last ?? null}::uuid, paged_to),
            all_paged = ${last === undefined} WHERE id = ${id}`);
   });
 }

@@ -14,13 +14,13 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
 /** A cache. The same posts appear in the mails of many students, and the parsing of Markdown is the slowest part of a mail. */
-const known = new LRUCache<string, string>({ max: 500 });
+const cache = new LRUCache<string, string>({ max: 500 });
 
 /** @param most graphemes @returns one line. A cut text ends in an ellipsis, after a whole word if possible. */
 export function wordsOf(text: string, most: number): string {
   const key = `${most} ${text}`;
-  const words = known.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
-  known.set(key, words);
+  const words = cache.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
+  cache.set(key, words);
   return words;
 }
 

@@ -17,8 +17,8 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {
-    const opened = await yauzl.fromBufferPromise(buffer, options);
-    return { file: opened, entries: await entriesOf(opened) };
+    const zipFile = await yauzl.fromBufferPromise(buffer, options);
+    return { file: zipFile, entries: await entriesOf(zipFile) };
   });
   let unpacked = 0;
   return {

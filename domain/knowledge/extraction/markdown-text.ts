@@ -116,13 +116,13 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
 /** A `$` touches the formula, and no digit follows the second `$`. So "$5 or 10 $" is not a formula. @returns -1 if there is no end */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
   const { src, pos } = state;
-  const known = unended.get(state) ?? new Map<string, number>();
-  if ((known.get(end) ?? Infinity) <= pos || (begin === '$' && /\s/.test(src[pos + 1] ?? ' '))) return -1;
+  const failedPositions = unended.get(state) ?? new Map<string, number>();
+  if ((failedPositions.get(end) ?? Infinity) <= pos || (begin === '$' && /\s/.test(src[pos + 1] ?? ' '))) return -1;
   let at = src.indexOf(end, pos + begin.length + 1);
   if (begin === '$')
     while (at >= 0 && (/[\s\\]/.test(src[at - 1] ?? '') || /\d/.test(src[at + 1] ?? ''))) at = src.indexOf(end, at + 1);
   if (at >= 0) return at + end.length;
-  unended.set(state, known.set(end, pos));
+  unended.set(state, failedPositions.set(end, pos));
   return -1;
 }
 
@@ -177,11 +177,11 @@ const unspaced =
 /** In scripts without spaces, emphasis may begin and end beside a full stop: `**重要。**次`. */
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
-    const found = super.scanDelims(start, canSplitWord);
-    const [before = ' ', after = ' '] = [this.src[start - 1], this.src[start + found.length]];
-    if (!canSplitWord) return found;
-    if (unspaced.test(before) && !/\s/.test(after)) found.can_open = true;
-    if (unspaced.test(after) && !/\s/.test(before)) found.can_close = true;
-    return found;
+    const delimiters = super.scanDelims(start, canSplitWord);
+    const [before = ' ', after = ' '] = [this.src[start - 1], this.src[start + delimiters.length]];
+    if (!canSplitWord) return delimiters;
+    if (unspaced.test(before) && !/\s/.test(after)) delimiters.can_open = true;
+    if (unspaced.test(after) && !/\s/.test(before)) delimiters.can_close = true;
+    return delimiters;
   }
 };

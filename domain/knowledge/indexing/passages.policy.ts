@@ -179,8 +179,8 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const characters = Array.from(piece.text);
   let [comma, space, inside] = [0, 0, 0];
   const first = Math.max(least, 1);
-  for (const [place, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
-    const at = first + place;
+  for (const [index, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
+    const at = first + index;
     if (isSpace(before)) continue; // the first part would have fewer visible characters than its length
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;

@@ -40,8 +40,8 @@ export async function removeSource(
     UPDATE agent_citations citation SET source_id = NULL
       FROM (SELECT answer_id, position FROM agent_citations WHERE source_id = ${sourceId} LIMIT ${batch}) AS cited
      WHERE citation.answer_id = cited.answer_id AND citation.position = cited.position`);
-  const removed = await db.run(
+  const removedRows = await db.run(
     sql`DELETE FROM agent_sources WHERE id = ${sourceId} AND fence = ${fence} AND removed_at IS NOT NULL`,
   );
-  if (removed === 0) throw new LeaseLost();
+  if (removedRows === 0) throw new LeaseLost();
 }

@@ -130,8 +130,8 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     const pages = scannedPages.slice(readTo, readTo + atATime);
     work.tell(`OCR: ${readTo} of ${scannedPages.length} pages`);
     const timeMs = Math.min(leftMs, ocr.program.takesPages ? rules.runMs : rules.timeMs);
-    const found = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
-    if (found) passages.push(...found);
+    const ocrResult = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
+    if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
       // A program that an update has removed or broken is not the file's fault.
@@ -171,8 +171,8 @@ async function readBounded(file: string, mostBytes: number): Promise<Uint8Array 
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;
   try {
-    const found = await handle.stat();
-    return found.isFile() && found.size <= mostBytes ? new Uint8Array(await handle.readFile()) : undefined;
+    const stat = await handle.stat();
+    return stat.isFile() && stat.size <= mostBytes ? new Uint8Array(await handle.readFile()) : undefined;
   } finally {
     await handle.close();
   }

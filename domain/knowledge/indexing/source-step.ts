@@ -73,7 +73,7 @@ export async function indexSource(
     if (error instanceof LeaseLost || lease.signal.aborted) await releaseClaim(db, claim);
     else {
       deps.onFault(error);
-      await recordFault(db, claim, at).catch((lost: unknown) => releaseIfLost(db, claim, lost));
+      await recordFault(db, claim, at).catch((leaseError: unknown) => releaseIfLost(db, claim, leaseError));
     }
   } finally {
     lease.release();

@@ -42,9 +42,9 @@ export function readPartOfCode(text: string): string | undefined {
 
 /** Removes the separators between groups: white space, hyphens, and the dashes into which programs turn hyphens. */
 function withoutSeparators(text: string): string {
-  const joined = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
+  const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
   // Only ASCII letters change to upper case: some others, such as a dotless i, would become a letter of the alphabet.
-  return joined.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
+  return letters.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 function isOfAlphabet(text: string): boolean {
@@ -54,7 +54,7 @@ function isOfAlphabet(text: string): boolean {
 /** @param code twelve characters of the alphabet */
 function weightedSum(code: string): number {
   let sum = 0;
-  for (let place = 0; place < codeLength; place++)
-    sum += (codeLength - place) * codeAlphabet.indexOf(code.charAt(place));
+  for (let position = 0; position < codeLength; position++)
+    sum += (codeLength - position) * codeAlphabet.indexOf(code.charAt(position));
   return sum;
 }

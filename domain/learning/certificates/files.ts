@@ -34,8 +34,8 @@ export async function printCertificate(
   const { clubId } = certificate;
   const look = await findPrintedLook(deps.db, clubId, logoSize);
   const key = keyOf(certificate, look);
-  const stored = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
-  if (stored && stored.length > 0) return stored;
+  const storedPdf = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
+  if (storedPdf && storedPdf.length > 0) return storedPdf;
   const { isComplete, ...drawn } = await readLook(deps.storage, clubId, look);
   const bytes = await drawCertificate({ clubId }, { ...certificate, ...drawn });
   if (isComplete && bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);

@@ -125,25 +125,25 @@ const issue = { x: 84, width: 220 } as const;
 
 /** The day of issue. */
 async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, version }: Printed): Promise<void> {
-  const place = { x: column(issue.x, issue.width), width: issue.width };
-  await type.draw(words.day(issuedAt, timeZone), { ...place, y: 468, height: 20, style: 'regular', largest: 14 });
-  const under = { ...place, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft } as const;
+  const box = { x: column(issue.x, issue.width), width: issue.width };
+  await type.draw(words.day(issuedAt, timeZone), { ...box, y: 468, height: 20, style: 'regular', largest: 14 });
+  const under = { ...box, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft } as const;
   await type.draw(words.dateOfIssue(version), under);
 }
 
 /** The code and the address of its verification, at the lower right. */
 async function drawVerification({ pdf, type, words, column }: Sheet, url: string, code: string): Promise<void> {
-  const place = { x: column(page.width - 304, 220), width: 220 };
+  const box = { x: column(page.width - 304, 220), width: 220 };
   const side = 96;
-  const figureX = place.x + (place.width - side) / 2;
+  const figureX = box.x + (box.width - side) / 2;
   const figure = pdf.struct('Figure', { alt: words.qrCode(url) }, () => {
     drawQrCode(pdf, url, { x: figureX, y: 408, side });
   });
   pdf.addStructure(figure);
   figure.end();
-  await type.draw(code, { ...place, y: 509, height: 16, style: 'code', largest: 12 });
+  await type.draw(code, { ...box, y: 509, height: 16, style: 'code', largest: 12 });
   const shownUrl = url.replace(/^https?:\/\//, '');
-  await type.draw(shownUrl, { ...place, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
+  await type.draw(shownUrl, { ...box, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
   const link = pdf.struct('Link');
   pdf.addStructure(link);
   pdf.link(figureX, 408, side, side, url, { structParent: link, Contents: new String(words.qrCode(url)) } as object);

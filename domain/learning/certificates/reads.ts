@@ -61,9 +61,9 @@ function findOne(db: Queries, condition: Sql): Promise<CertificateRow | undefine
 
 /** @throws DomainError not_found, also for another club's certificate */
 export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
-  if (!found) throw notFound('certificate');
-  return found;
+  const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
+  if (!row) throw notFound('certificate');
+  return row;
 }
 
 /** @returns the certificate in the contract's form @throws DomainError not_found, also for another club's certificate */
@@ -73,9 +73,9 @@ export async function readCertificate(db: Queries, clubId: Id, certificateId: Id
 
 /** @throws DomainError not_found, also for another student's certificate */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
-  if (!found) throw notFound('certificate');
-  return found;
+  const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
+  if (!row) throw notFound('certificate');
+  return row;
 }
 
 export interface CertificateFilter extends PageRequest {
@@ -167,7 +167,7 @@ export async function verifyCertificate(
  * @throws DomainError not_found: the same answer for a mistyped and an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
-  if (!found) throw new DomainError('not_found', 'No certificate has this code.');
-  return found;
+  const row = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
+  if (!row) throw new DomainError('not_found', 'No certificate has this code.');
+  return row;
 }

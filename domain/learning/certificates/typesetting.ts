@@ -113,9 +113,9 @@ function drawGlyphs(
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
   // The page's coordinates are flipped, so that text stands upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
-  const written = glyphs.filter(({ text }) => text !== '');
+  const textGlyphs = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
-  for (const glyph of written) {
+  for (const glyph of textGlyphs) {
     const run = runs.at(-1);
     const before = run?.at(-1);
     if (run && before && before.run === glyph.run && before.y === glyph.y) run.push(glyph);

@@ -147,8 +147,8 @@ export async function openLesson(
   now: Date,
 ): Promise<RecordOf<'ClassroomLesson'>> {
   const lesson = await findVisibleLesson(db, reader, publicId, now);
-  const used = (await presentUsed(db, storage, 'lesson', [lesson.id])).get(lesson.id) ?? [];
-  const media = mediaIdsIn(lesson.content).flatMap((id) => used.find((file) => file.id === id) ?? []);
+  const usedFiles = (await presentUsed(db, storage, 'lesson', [lesson.id])).get(lesson.id) ?? [];
+  const media = mediaIdsIn(lesson.content).flatMap((id) => usedFiles.find((file) => file.id === id) ?? []);
   return presentVisibleLesson(lesson, media);
 }
 

@@ -31,10 +31,10 @@ export async function applyEvent(
   now: Date,
 ): Promise<{ studentId: Id; removed: boolean }> {
   const ids = idsOf(event);
-  const known = await lockKnownOwner(tx, ledger, ids);
-  if (known?.removed) return { studentId: known.studentId, removed: true };
-  if (known) requireSameSale(known, event);
-  const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
+  const knownOwner = await lockKnownOwner(tx, ledger, ids);
+  if (knownOwner?.removed) return { studentId: knownOwner.studentId, removed: true };
+  if (knownOwner) requireSameSale(knownOwner, event);
+  const { studentId, productId } = knownOwner ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
   const subscriptionOfEvent =
     ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
@@ -108,13 +108,13 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
-  const [known, other] = await findKnownOwners(tx, ledger, ids);
-  if (other) throw new NoticeRefusal('sale_mismatch');
-  if (!known) return undefined;
+  const [purchaseOwner, subscriptionOwner] = await findKnownOwners(tx, ledger, ids);
+  if (subscriptionOwner) throw new NoticeRefusal('sale_mismatch');
+  if (!purchaseOwner) return undefined;
   const student = await tx.one<{ email: string | null; removed: boolean }>(
-    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${known.studentId} FOR NO KEY UPDATE`,
+    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${purchaseOwner.studentId} FOR NO KEY UPDATE`,
   );
-  return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
+  return { ...purchaseOwner, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {

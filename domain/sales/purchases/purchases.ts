@@ -55,9 +55,9 @@ export async function recordPurchase(
   subscriptionId: Id | null,
   now: Date,
 ): Promise<Id | null> {
-  const known = await findPurchase(tx, owner, event.purchaseId);
-  if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
-  const before = known ?? (await insertPurchase(tx, owner, event, subscriptionId, now));
+  const existingPurchase = await findPurchase(tx, owner, event.purchaseId);
+  if (existingPurchase && existingPurchase.studentId !== owner.studentId) throw new SaleJustTaken();
+  const before = existingPurchase ?? (await insertPurchase(tx, owner, event, subscriptionId, now));
   const after = merged(
     before,
     { ...event, decimals: decimalsBy(owner, event) },
@@ -225,16 +225,16 @@ function refundOf(
 ): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
   // A refund in another currency than the payment's cannot be compared, and stays a full refund.
   const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
-  const known = isComparable ? Number(before.refundedAmount) : null;
+  const earlierRefund = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
-  const refunded = typeof stated === 'number' ? Math.max(stated, known ?? 0) : known;
+  const refunded = typeof stated === 'number' ? Math.max(stated, earlierRefund ?? 0) : earlierRefund;
   // The product's setting applies to refunds, and to a payment whose refund arrived first.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
   const undoes = (refund: StatedRefund) => {
     if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
     return refund === 'all' || partEnds || (refund !== 'part' && refund >= leastPrice(priced));
   };
-  const wasTakenForFull = before.status === 'refunded' && known !== null && known >= leastPrice(before);
+  const wasTakenForFull = before.status === 'refunded' && earlierRefund !== null && earlierRefund >= leastPrice(before);
   const isUndone = undoes(refunded) || undoes(stated) || (before.status === 'refunded' && !wasTakenForFull);
   const isChargeback = event.kind === 'chargeback' || before.status === 'chargeback';
   const status = isChargeback ? 'chargeback' : isUndone ? 'refunded' : 'paid';
@@ -266,15 +266,15 @@ function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow)
   return Math.max(0, Number(amount) - 0.5) * 10 ** ((decimalsOf(currency) ?? former) - former);
 }
 
-function isAfter(left: readonly (number | string)[], right: readonly (number | string)[]): boolean {
-  for (const [index, value] of left.entries()) {
-    const other = right[index] ?? value;
+function isAfter(later: readonly (number | string)[], earlier: readonly (number | string)[]): boolean {
+  for (const [index, value] of later.entries()) {
+    const other = earlier[index] ?? value;
     if (value !== other) return value > other;
   }
   return false;
 }
 
-function earliest(left: Date | null, right: Date | null): Date | null {
-  if (left === null || right === null) return left ?? right;
-  return left < right ? left : right;
+function earliest(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }

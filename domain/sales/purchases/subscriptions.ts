@@ -21,11 +21,11 @@ export async function findOrOpenSubscription(
   externalId: string,
   now: Date,
 ): Promise<Id> {
-  const known = await tx.one<Pick<Subscription, 'id' | 'studentId'>>(
+  const existingSubscription = await tx.one<Pick<Subscription, 'id' | 'studentId'>>(
     sql`SELECT ${columns(Subscription, ['id', 'studentId'])} FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
   );
-  if (known && known.studentId !== studentId) throw new SaleJustTaken();
-  if (known) return known.id;
+  if (existingSubscription && existingSubscription.studentId !== studentId) throw new SaleJustTaken();
+  if (existingSubscription) return existingSubscription.id;
   const id = newId();
   await tx.manager.insert(Subscription, {
     id,

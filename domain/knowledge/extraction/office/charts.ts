@@ -27,8 +27,8 @@ export function chartBlocks(root: XmlElement): Block[] {
 
 function titleOf(element: XmlElement | undefined): string {
   const title = childOf(element, 'c:title') ?? childOf(element, 'cx:title');
-  const written = paragraphTextsIn(title);
-  if (written.length > 0) return written.join(' ');
+  const titleTexts = paragraphTextsIn(title);
+  if (titleTexts.length > 0) return titleTexts.join(' ');
   return [...descendantsOf(title, 'c:v', 'cx:v')].map((one) => textOf(one)).join(' ');
 }
 
@@ -72,10 +72,10 @@ function pointsIn(cache: XmlElement | undefined, name: string, format: string, i
 function acrossLevels([inner = new Map(), ...outer]: Map<number, string>[]): Map<number, string> {
   const words = outer.toReversed().map((level) => ({ level, current: '' }));
   const across = new Map<number, string>();
-  for (const [place, text] of inner) {
-    for (const one of words) one.current = one.level.get(place) ?? one.current;
+  for (const [index, text] of inner) {
+    for (const one of words) one.current = one.level.get(index) ?? one.current;
     const all = [...words.map(({ current }) => current), text];
-    across.set(place, all.filter((word) => word !== '').join(' '));
+    across.set(index, all.filter((word) => word !== '').join(' '));
   }
   return across;
 }

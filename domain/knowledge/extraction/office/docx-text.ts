@@ -248,7 +248,7 @@ class DocxReader {
     open: OpenParagraph,
     around: { properties: XmlElement | undefined; isDecorative: boolean },
   ): boolean {
-    let found = false;
+    let hasContent = false;
     for (const child of childrenOf(element)) {
       const graphic = blocksOfGraphic(child, this.#graphics);
       const own = childOf(child, 'wps:cNvPr') ?? childOf(child, 'pic:nvPicPr', 'pic:cNvPr');
@@ -263,12 +263,12 @@ class DocxReader {
         this.#readPicture(open, { ...child, attributes: { descr: element.attributes['alt'] ?? '' } }, around);
       else if (child.name === 'w:contentPart') this.#into.warn('part_skipped');
       else {
-        found = this.#readShapes(child, open, around) || found;
+        hasContent = this.#readShapes(child, open, around) || hasContent;
         continue;
       }
-      found = true;
+      hasContent = true;
     }
-    return found;
+    return hasContent;
   }
 
   #readPicture(

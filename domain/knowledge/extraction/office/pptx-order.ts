@@ -37,8 +37,8 @@ function isAbove(one: Box | undefined, other: Box | undefined): boolean {
 }
 
 function boxOf(shape: XmlElement, layout: Layout): Box | undefined {
-  const place = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph') ?? childOf(shape, 'p:nvPicPr', 'p:nvPr', 'p:ph');
-  const frames = [shape, ...(place ? shapesAt(place, layout) : [])].flatMap((one) => [
+  const placeholder = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph') ?? childOf(shape, 'p:nvPicPr', 'p:nvPr', 'p:ph');
+  const frames = [shape, ...(placeholder ? shapesAt(placeholder, layout) : [])].flatMap((one) => [
     childOf(one, 'p:xfrm'),
     ...['p:spPr', 'p:grpSpPr'].map((properties) => childOf(one, properties, 'a:xfrm')),
   ]);

@@ -25,8 +25,8 @@ export class SlideStyles {
   async layoutOf(relations: readonly Relation[]): Promise<Layout> {
     const name = relations.find(({ type }) => type === 'slideLayout')?.target;
     if (name === undefined) return this.none;
-    const known = this.#layouts.get(name);
-    if (known) return known;
+    const cachedLayout = this.#layouts.get(name);
+    if (cachedLayout) return cachedLayout;
     const root = await this.#file.partBeside(name);
     const layout = { layout: root, master: root && (await this.#masterOf(name)) };
     this.#layouts.set(name, layout);
@@ -73,8 +73,8 @@ export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElem
 
 function shapeIn(root: XmlElement | undefined, isPlace: (place: XmlElement) => boolean): XmlElement | undefined {
   for (const shape of descendantsOf(childOf(root, 'p:cSld'), 'p:sp')) {
-    const [place] = childrenOf(childOf(shape, 'p:nvSpPr', 'p:nvPr'), 'p:ph');
-    if (place && isPlace(place)) return shape;
+    const [placeholder] = childrenOf(childOf(shape, 'p:nvSpPr', 'p:nvPr'), 'p:ph');
+    if (placeholder && isPlace(placeholder)) return shape;
   }
   return undefined;
 }

@@ -118,10 +118,10 @@ class SlideReader {
   }
 
   #readText(shape: XmlElement, content: Shown, properties: XmlElement | undefined): void {
-    const place = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph');
-    const type = place && (place.attributes['type'] ?? 'body');
+    const placeholder = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph');
+    const type = placeholder && (placeholder.attributes['type'] ?? 'body');
     if (furniture.has(type ?? '')) return;
-    const texts = this.#textsOf(childOf(shape, 'p:txBody'), content.layout, place);
+    const texts = this.#textsOf(childOf(shape, 'p:txBody'), content.layout, placeholder);
     if (titles.has(type ?? '')) {
       if (texts.length > 0) content.titles.push(texts.join(' '));
     } else for (const text of texts) content.blocks.push({ kind: 'row', text });

@@ -28,12 +28,12 @@ export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
     .map(({ isSlanted, own }) => {
       const angles = own.map(({ angle }) => angle).toSorted((a, b) => a - b);
       const middle = angles[Math.floor(angles.length / 2)] ?? 0;
-      const place = turning(Math.abs(middle % 90) < 0.2 ? Math.round(middle) : middle);
+      const direction = turning(Math.abs(middle % 90) < 0.2 ? Math.round(middle) : middle);
       const turned = own.map((glyph) => {
-        const [x, y] = place(glyph.x, glyph.y);
+        const [x, y] = direction(glyph.x, glyph.y);
         return { ...glyph, x, y };
       });
-      return { glyphs: turned, place, isSlanted };
+      return { glyphs: turned, place: direction, isSlanted };
     });
 }
 

@@ -136,7 +136,7 @@ export function drawingOf(source: PageSource): Drawing {
     hasHidden: false,
     hasUnmapped: false,
   };
-  const shown = (
+  const isVisible = (
     {
       90: [0, -1, 1, 0, -bottom, right],
       180: [-1, 0, 0, -1, right, top],
@@ -144,7 +144,7 @@ export function drawingOf(source: PageSource): Drawing {
     } as Record<number, Matrix>
   )[((rotate % 360) + 360) % 360] ?? [1, 0, 0, 1, -left, -bottom];
   let state: State = {
-    matrix: shown,
+    matrix: isVisible,
     font: {},
     fontName: '',
     size: 0,
@@ -309,14 +309,14 @@ export function drawingOf(source: PageSource): Drawing {
     shadingFill: () => (state.hasDrawn = true),
     beginMarkedContent: ([tag]: [{ name?: string } | null]) =>
       marks.push({ ...markNow(), isArtifact: markNow().isArtifact || tag?.name === 'Artifact' }),
-    beginMarkedContentProps: ([tag, given, spoken]: [unknown, unknown, unknown]) => {
+    beginMarkedContentProps: ([tag, properties, spoken]: [unknown, unknown, unknown]) => {
       const { mark, isArtifact, isHidden, spoken: around } = markNow();
       const own = typeof spoken === 'string' ? { text: textOfString(spoken) } : undefined;
       marks.push({
         spoken: around ?? own,
-        mark: tag !== 'OC' && typeof given === 'number' ? given : mark,
+        mark: tag !== 'OC' && typeof properties === 'number' ? properties : mark,
         isArtifact: isArtifact || tag === 'Artifact',
-        isHidden: isHidden || (tag === 'OC' && !source.isShown(given)),
+        isHidden: isHidden || (tag === 'OC' && !source.isShown(properties)),
       });
     },
     endMarkedContent: () => void marks.pop(),

@@ -30,16 +30,16 @@ export interface EmbeddedFonts {
 
 /** @param pdf whose first page uses the fonts */
 export function embedFontsIn(pdf: PDFKit.PDFDocument): EmbeddedFonts {
-  const known = new Map<string, EmbeddedFont & { write(): void }>();
+  const embeddedFonts = new Map<string, EmbeddedFont & { write(): void }>();
   return {
     of(font) {
-      const before = known.get(font.file.key);
+      const before = embeddedFonts.get(font.file.key);
       if (before) return before;
-      const embedded = embedFont(pdf, font, `F${known.size + 1}`);
-      known.set(font.file.key, embedded);
+      const embedded = embedFont(pdf, font, `F${embeddedFonts.size + 1}`);
+      embeddedFonts.set(font.file.key, embedded);
       return embedded;
     },
-    write: () => known.forEach((font) => font.write()),
+    write: () => embeddedFonts.forEach((font) => font.write()),
   };
 }
 

@@ -128,15 +128,15 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   for (const [nth, cluster] of starts.entries()) {
     // A run may begin with characters whose glyphs were dropped.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
-    const own = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
-    const advancing = own.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
+    const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
+    const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
     // In form NFD, a vowel that surrounds its consonant is two characters.
-    const written = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
-    const bearers = (advancing.length > 0 ? advancing : own).slice(0, isBackwards ? 1 : written.length);
-    if (isBackwards) written.reverse();
-    for (const [place, index] of bearers.entries()) {
-      const isLast = place === bearers.length - 1;
-      texts[index] = isLast ? written.slice(place).join('') : (written[place] ?? '');
+    const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
+    const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
+    if (isBackwards) clusterText.reverse();
+    for (const [position, index] of bearers.entries()) {
+      const isLast = position === bearers.length - 1;
+      texts[index] = isLast ? clusterText.slice(position).join('') : (clusterText[position] ?? '');
     }
   }
   return texts;

@@ -8,7 +8,7 @@ export interface Rates {
   complained: number;
 }
 
-/** With fewer mails, a rate is not significant. */
+/** A rate of fewer mails is not significant. */
 const minSent = 200;
 const maxBounceRate = 0.05;
 const maxComplaintRate = 0.003;

@@ -27,7 +27,7 @@ const fieldsWithoutContents = [
 
 const campaignColumns = columns(Campaign, [...fieldsWithoutContents, 'content', 'audience']);
 
-/** The columns of a row in a list (CAMP-18). With their whole content, the campaigns of a page could have 100 MB. */
+/** The columns of a row in a list (CAMP-18). The campaigns of a page could have 100 MB together with their content. */
 export const summaryColumns = columns(Campaign, fieldsWithoutContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
   sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
       jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,

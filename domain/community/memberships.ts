@@ -20,7 +20,7 @@ type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
   /** The space is neither archived nor hidden without access. */
-  seen: boolean;
+  isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
   /** The student is or was a member. */
@@ -33,7 +33,7 @@ interface Standing {
  */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
   const row = await db.one<Standing>(sql`
-    SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS seen,
+    SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS "isVisible",
            membership.banned_at IS NOT NULL AS banned, membership.space_id IS NOT NULL AS known
       FROM community_spaces space
       LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
@@ -55,8 +55,8 @@ export async function joinSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen: isSeen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!isSeen) throw notFound('space');
+    const { isVisible, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isVisible) throw notFound('space');
     if (!hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
     if (banned) throw new RefusalToPerson('not_entitled', 'refusal.not_admitted_to_space');
     await tx.run(sql`
@@ -84,8 +84,8 @@ export async function leaveSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen: isSeen, known, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!isSeen && (!known || banned)) throw notFound('space');
+    const { isVisible, known, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isVisible && (!known || banned)) throw notFound('space');
     await endMembership(tx, { spaceId, studentId: reader.id }, now);
     return readSpaceOfMember(tx, storage, reader, spaceId, now);
   });
@@ -144,7 +144,7 @@ export async function markSpaceRead(
 /** Locks the student. @throws DomainError not_found */
 async function requireMembership(tx: Transaction, reader: Reader, spaceId: Id, now: Date): Promise<void> {
   await lockStudent(tx, reader.clubId, reader.id);
-  if (!(await standingOf(tx, reader, spaceId, now)).seen) throw notFound('space');
+  if (!(await standingOf(tx, reader, spaceId, now)).isVisible) throw notFound('space');
   const member = await tx.one(sql`
     SELECT 1 FROM community_memberships
      WHERE space_id = ${spaceId} AND student_id = ${reader.id} AND left_at IS NULL AND banned_at IS NULL`);

@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`, whether the sign-up created the
- * account or the account existed before.
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInAdministrator(

@@ -28,8 +28,8 @@ import { DomainError } from '../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`, whether the sign-up created the
- * account or the account existed before.
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInStudent(

@@ -89,7 +89,7 @@ interface Fill {
 
 /**
  * Transactions of this database that have begun to write students. All other transactions either see the space when they read it, or lock
- * a student for whom the run waits. Reads, writes of other tables, and other databases of the server do not delay the run.
+ * a student. The run waits for that lock. Reads, writes of other tables, and other databases of the server do not delay the run.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted

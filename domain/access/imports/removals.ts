@@ -43,8 +43,7 @@ const isReadInPart = sql`status <> 'completed'`;
 
 /**
  * Runs when an import has ended and the addresses are no longer needed. The texts of the file are cleared if the file named a removed
- * student. They are also cleared if a student was removed and the file was not read to its end, because the rows that were not read may
- * name the student.
+ * student. They are also cleared if a student was removed before the whole file was read, because the other rows may name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`

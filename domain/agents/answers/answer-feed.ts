@@ -47,9 +47,9 @@ interface Follower {
   /** The follower has no words yet. */
   isFirst: boolean;
   /** Counts the signals that the answer may have grown. */
-  called: number;
-  /** The value of `called` after which the follower had read everything; -1 while more text may exist. */
-  seen: number;
+  signals: number;
+  /** The value of `signals` after which the follower had read everything; -1 while more text may exist. */
+  handledSignals: number;
   take: (part: Part | undefined) => void;
 }
 
@@ -68,8 +68,8 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   const waiting = new Set<Follower>();
   let stopped = false;
   let wakeUp = () => {};
-  const call = (called: Iterable<Follower>) => {
-    for (const follower of called) follower.called++;
+  const call = (notified: Iterable<Follower>) => {
+    for (const follower of notified) follower.signals++;
     wakeUp();
   };
   const onNotify = (payload: string) => {
@@ -82,8 +82,8 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
   const listener = listen({ databaseUrl, source, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
   const poll = setInterval(() => call(waiting), pollMs);
-  const isDue = (follower: Follower) => follower.seen < follower.called;
-  const isUrgent = (follower: Follower) => follower.isFirst || follower.seen < 0;
+  const isDue = (follower: Follower) => follower.handledSignals < follower.signals;
+  const isUrgent = (follower: Follower) => follower.isFirst || follower.handledSignals < 0;
 
   async function run(): Promise<void> {
     let lookedAt = -pauseMs;
@@ -110,13 +110,13 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   }
 
   async function look(due: readonly Follower[]): Promise<void> {
-    const calledBefore = due.map(({ called }) => called);
+    const signalsBefore = due.map(({ signals }) => signals);
     try {
       const parts = await readParts(source, [due.map(({ answerId }) => answerId), due.map(({ cursor }) => cursor)]);
       for (const [index, follower] of due.entries()) {
         const part = parts[index];
         if (!part || !waiting.has(follower)) continue;
-        follower.seen = part.more ? -1 : (calledBefore[index] ?? -1);
+        follower.handledSignals = part.more ? -1 : (signalsBefore[index] ?? -1);
         if (part.text !== '' || part.over) follower.take(part);
       }
     } catch (error) {
@@ -144,7 +144,14 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   const running = run();
   return {
     async *follow(answerId, from, departure) {
-      const follower: Follower = { answerId, cursor: from, isFirst: true, called: 0, seen: -1, take: () => {} };
+      const follower: Follower = {
+        answerId,
+        cursor: from,
+        isFirst: true,
+        signals: 0,
+        handledSignals: -1,
+        take: () => {},
+      };
       const tag = tagOf(answerId);
       const alike = followers.get(tag) ?? new Set();
       followers.set(tag, alike.add(follower));

@@ -70,7 +70,7 @@ interface Entry {
   answerId: Id;
   callNo: number;
   /** The words of the running write. If the write is repeated, it sends exactly these words again. */
-  sent: Delta | undefined;
+  runningWrite: Delta | undefined;
   waiting: string[];
   waitingCharacters: number;
   /** The position at which the waiting words begin. */
@@ -105,7 +105,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
   const schedule = () => {
     if (writing) return;
     const due = [...entries].filter(isDue);
-    if (due.some((entry) => entry.isFirst && !entry.sent)) {
+    if (due.some((entry) => entry.isFirst && !entry.runningWrite)) {
       clearTimeout(timer);
       timer = undefined;
       void forAllClubs(write);
@@ -117,13 +117,13 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     writing = true;
     try {
       const batch = [...entries].filter(isDue);
-      for (const entry of batch) entry.sent ??= take(entry);
+      for (const entry of batch) entry.runningWrite ??= take(entry);
       const outcomes = await statements.write(
         source,
-        batch.map(({ answerId, callNo, sent }) => ({
+        batch.map(({ answerId, callNo, runningWrite }) => ({
           answerId,
           callNo,
-          ...(sent ?? { startsAt: 0, text: '' }),
+          ...(runningWrite ?? { startsAt: 0, text: '' }),
         })),
       );
       await deps.failpoint('answer_delta');
@@ -132,7 +132,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
         const outcome = outcomes[index];
         if (outcome === 'written') {
           grown.push(entry.answerId);
-          entry.sent = undefined;
+          entry.runningWrite = undefined;
           if (entry.isFirst) entry.onFirstWords();
           entry.isFirst = false;
           wake(entry);
@@ -176,7 +176,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
       const entry: Entry = {
         answerId,
         callNo,
-        sent: undefined,
+        runningWrite: undefined,
         waiting: [],
         waitingCharacters: 0,
         startsAt: 0,
@@ -202,7 +202,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
         },
         async rest() {
           entry.isClosed = true;
-          while (entry.sent && !signal.aborted) await entry.changed.promise;
+          while (entry.runningWrite && !signal.aborted) await entry.changed.promise;
           signal.throwIfAborted();
           return take(entry);
         },
@@ -221,7 +221,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
 }
 
 function isDue(entry: Entry): boolean {
-  return entry.sent !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
+  return entry.runningWrite !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
 }
 
 /** All waiting words, with their position. */

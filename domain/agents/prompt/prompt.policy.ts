@@ -37,7 +37,7 @@ export interface Turn {
   answer: string;
 }
 
-/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit, oldest first */
+/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit; the oldest is first */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   const fittingTurns: T[] = [];
   let remainingCharacters: number = promptBounds.historyCharacters;

@@ -22,7 +22,7 @@ export interface World {
   products: Map<Id, boolean>;
   courses: Set<Id>;
   /** Deliveries to which the student lost access. */
-  lost: Set<Id>;
+  lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
   /** The e-mails that the run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
@@ -33,7 +33,7 @@ export const worldAsItIs = (): World => ({
   lessons: new Map(),
   products: new Map(),
   courses: new Set(),
-  lost: new Set(),
+  lostDeliveries: new Set(),
   granted: [],
   mails: new Map(),
 });
@@ -79,7 +79,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
       });
       return 'access.granted';
     case 'access_revoked':
-      world.lost.add(delivery);
+      world.lostDeliveries.add(delivery);
       world.granted = world.granted.filter((one) => one.deliveryId !== delivery);
       return 'access.revoked';
     case 'email_opened':
@@ -98,7 +98,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
  * each rule still needs only one index lookup
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
-  const { tags, lessons, products, courses, lost, granted } = world;
+  const { tags, lessons, products, courses, lostDeliveries, granted } = world;
   const mails = [...world.mails];
   const student = sql`${studentId}::uuid`;
   return sql`WITH student_tags AS NOT MATERIALIZED (
@@ -115,7 +115,7 @@ export function shadowing(world: World, { runId, studentId }: { runId: Id; stude
       UNION ALL SELECT ${student}, unnest(${trueOf(products)}::uuid[]), 'paid'),
     enrollments AS NOT MATERIALIZED (
       SELECT student_id, delivery_id, cohort_id, starts_at, ends_at, revoked_at FROM enrollments
-       WHERE student_id = ${student} AND delivery_id <> ALL(${[...lost]}::uuid[])
+       WHERE student_id = ${student} AND delivery_id <> ALL(${[...lostDeliveries]}::uuid[])
       UNION ALL SELECT ${student}, granted.*, NULL FROM unnest(${granted.map(({ deliveryId }) => deliveryId)}::uuid[],
         ${granted.map(({ cohortId }) => cohortId)}::uuid[], ${granted.map(({ startsAt }) => startsAt)}::timestamptz[],
         ${granted.map(({ endsAt }) => endsAt)}::timestamptz[]) AS granted),

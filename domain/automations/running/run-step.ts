@@ -46,7 +46,7 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /** Called after each look with the kind of the completed step, and with the status if the run has ended. */
-  onStep: (step: { left?: string; ended?: RunStatus }) => void;
+  onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
   failpoint: (name: RunFailpoint) => Promise<void>;
 }
@@ -109,7 +109,7 @@ interface Answered {
   kind: 'answer';
   answer: RunStep;
   /** The kind of the completed step. */
-  left?: string;
+  completedKind?: string;
   /** The status with which this look ended the run. */
   ended?: RunStatus;
 }
@@ -145,7 +145,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       await passStep(tx, current, { stepId: placed.step.id, ...passed }, now);
       await deps.failpoint('run_step_done');
       const next = await advance(tx, current, version, to, scene);
-      return { ...(next ? resting(version, to, next, now) : ended('completed')), left: placed.step.kind };
+      return { ...(next ? resting(version, to, next, now) : ended('completed')), completedKind: placed.step.kind };
     };
     switch (decision.kind) {
       case 'hold':
@@ -162,7 +162,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
           await passStep(tx, current, { stepId: placed.step.id, outcome: 'exit_step' }, now);
         return {
           ...(await finish(tx, current, { status: 'exited', reason: decision.reason }, now)),
-          ...(decision.reason === 'exit_step' && { left: placed.step.kind }),
+          ...(decision.reason === 'exit_step' && { completedKind: placed.step.kind }),
         };
       case 'fail':
         return finish(tx, current, { status: 'failed', code: decision.code }, now);
@@ -346,7 +346,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       const next = await advance(tx, current, version, mail.to, scene);
       await wakeParked(tx, current, now);
       const step = next ? resting(version, mail.to, next, now) : ended('completed');
-      return { recorded, step: { ...step, left: placed.step.kind } };
+      return { recorded, step: { ...step, completedKind: placed.step.kind } };
     }),
   );
   deps.onMail(outcome.recorded.status);

@@ -30,7 +30,7 @@ const placeholders = /\uE000(\w+)\uE001/;
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns for each language, pieces of HTML and names of placeholders in turns */
+/** @returns for each language, pieces of HTML and names of placeholders, alternating */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),

@@ -758,7 +758,7 @@ describe('a run', () => {
 
   it('counts each completed step and its end once in the metrics', async () => {
     const reports: string[] = [];
-    play.deps.onStep = ({ left, ended }) => reports.push([left, ended].filter(Boolean).join(' '));
+    play.deps.onStep = ({ completedKind, ended }) => reports.push([completedKind, ended].filter(Boolean).join(' '));
     const run = await begin({
       steps: [
         { id: 'mail', kind: 'send_email', email },

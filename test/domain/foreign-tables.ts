@@ -193,7 +193,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       {
         tables: ['access_deliveries', 'enrollments'],
-        reason: 'A student sees the courses to which their access gives admission.',
+        reason: 'A student sees the courses that their access includes.',
       },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['students'], reason: people },
@@ -233,7 +233,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       {
         tables: ['access_deliveries'],
-        reason: 'A student sees the mentorships to which their access gives admission.',
+        reason: 'A student sees the mentorships that their access includes.',
       },
       { tables: ['administrators', 'memberships'], reason: 'Mentors are members of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },

@@ -201,7 +201,7 @@ describe('a dry run', () => {
     'email_opened',
     'email_clicked',
   ] as const)
-    it(`${kind}: reacts to its supposed fact at the time at which a run reacts to the real fact`, async () => {
+    it(`reacts to a supposed fact when a run reacts to the real fact: ${kind}`, async () => {
       const { rule, about, on, off } = await caseOf(kind);
       const until = (id: string, negate: boolean): Step => ({
         id,

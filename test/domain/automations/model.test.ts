@@ -57,10 +57,10 @@ const events = fc.uniqueArray(
 );
 const exits = fc.option(fc.record({ mark, negate: fc.boolean() }), { nil: undefined, freq: 2 });
 
-describe('a model of runs', function () {
+describe('runs and dry runs', function () {
   this.timeout(600_000);
 
-  it(`matches a simple interpreter for ${cases} random definitions`, async () => {
+  it(`match a simple interpreter for ${cases} random definitions`, async () => {
     const deps = await testDeps();
     await fc.assert(
       fc.asyncProperty(

@@ -39,7 +39,7 @@ async function outcomeOf<T>(work: Promise<T>): Promise<T | string> {
   });
 }
 
-describe('races over automations', () => {
+describe('concurrent changes of an automation', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;

@@ -663,7 +663,7 @@ describe('a run', () => {
     expect(play.given[0]?.html, 'as wide as the original').to.match(/<img[^>]* width="20"/);
   });
 
-  describe('looks again', () => {
+  describe('that waits looks again', () => {
     const learnerOf = async (lessons: number) => {
       const course = await buildOpenCourse(club.id, { lessons });
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId: course.deliveryId, startsAt: start });
@@ -915,7 +915,7 @@ async function expectRejected(work: Promise<unknown>): Promise<void> {
   expect(error).to.be.instanceOf(Error);
 }
 
-describe('entering an automation', () => {
+describe('an automation that students enter', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;

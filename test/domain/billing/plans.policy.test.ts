@@ -12,7 +12,7 @@ describe('a plan', () => {
     ['professional', 10_000, 500_000_000_000, 5_000, 'refused'],
     ['business', 50_000, 2_000_000_000_000, 50_000, 'billed'],
   ] as const)
-    it(`${name} includes ${students} students, ${storage / gigabyte} GB and ${aiBudget} cents of AI; overage: ${overage}`, () => {
+    it(`includes ${students} students, ${storage / gigabyte} GB, ${aiBudget} cents of AI; overage: ${overage} (${name})`, () => {
       expect(plans[name].allowances).to.deep.equal({
         students: { included: students, overage },
         storage_bytes: { included: storage, overage },

@@ -99,7 +99,7 @@ describe('seats for students', () => {
     });
   }
 
-  describe('of pending sign-ups (DEC-62)', () => {
+  describe('for pending sign-ups (DEC-62)', () => {
     it('uses no seat for a sign-up, and rejects sign-ups of known and unknown addresses in a full club', async () => {
       await buildPlan(clubId, 'starter');
       await buildStudents(clubId, included('starter') - 1);

@@ -12,7 +12,7 @@ const student = (name: string, changes: Partial<Candidate> = {}): Candidate => (
 const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
-describe('contrasting students (CAMP-46)', () => {
+describe('the choice of contrasting students (CAMP-46)', () => {
   it('shows each contrast by its most extreme student, and fills the list up with the newest students', () => {
     expect(
       chosen([

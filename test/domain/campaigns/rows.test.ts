@@ -254,7 +254,7 @@ describe('the row of a campaign’s recipient', () => {
     };
 
     for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
-      it(`${name} before the claim: ${before}, and no mail goes out`, async () => {
+      it(`is ${before} after ${name} before the claim, and no mail goes out`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
         await schedule();
@@ -263,7 +263,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`${name} after the claim: ${afterClaim}`, async () => {
+      it(`is ${afterClaim} after ${name} between claim and sending`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
@@ -272,7 +272,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`${name} after the claim of a mail that is refused temporarily: ${refused} when it is due again`, async () => {
+      it(`is ${refused} after ${name} during a temporary refusal, when the mail is due again`, async () => {
         const now = once(act);
         mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
@@ -284,7 +284,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`${name} in an open transaction: the claim skips the mail, and no mail goes out`, async () => {
+      it(`is skipped by the claim while ${name} is uncommitted, and no mail goes out`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { slugOf } from '../../../domain/clubs/slug.policy.ts';
 
-describe('slugOf', () => {
+describe('the first slug of a club', () => {
   const slugs: Record<string, string> = {
     'Harbour Academy': 'harbour-academy',
     '  Café  Ünïon! ': 'cafe-union',

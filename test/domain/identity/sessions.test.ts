@@ -26,7 +26,7 @@ const minute = 60_000;
 const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
 
-describe('sessions (AUTH-1)', () => {
+describe('sign-in sessions (AUTH-1)', () => {
   it('last 30 days for a student and 12 hours for an administrator', () => {
     expect(sessionLifetimeMs).to.deep.equal({ student: 30 * 24 * 60 * minute, admin: 12 * 60 * minute });
   });

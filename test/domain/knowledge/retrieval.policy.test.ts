@@ -11,7 +11,7 @@ const term = (lexeme: string, passages: number, changes: Partial<Term> = {}): Te
 });
 const lexemesOf = (terms: readonly Term[]) => terms.map(({ lexeme }) => lexeme);
 
-describe('the weight of words', () => {
+describe('the weight of a question’s words', () => {
   it('ranks the rarest word first, then the earliest word, then by the alphabet', () => {
     const terms = [term('d', 5), term('c', 2, { word: 1 }), term('b', 2), term('a', 2), term('e', 1, { word: 9 })];
     expect(lexemesOf(weigh(terms, 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);

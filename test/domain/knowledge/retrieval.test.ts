@@ -178,7 +178,7 @@ describe('retrieval', () => {
       expect(await find(question)).to.deep.equal([text]);
     });
 
-  describe('places', () => {
+  describe('title, headings and neighbours', () => {
     it('ranks a passage higher if its title or heading also contains the word', async () => {
       const { clubId, agentId, find } = await scene('en', [
         { text: 'Sails are made of canvas.', page: 1 },
@@ -246,7 +246,7 @@ describe('retrieval', () => {
     });
   });
 
-  describe('material', () => {
+  describe('the material of an agent', () => {
     it('contains only the agent’s files and lessons, and the lessons of the agent’s courses', async () => {
       const { id: clubId } = await buildClub();
       const course = await buildCourse(clubId, { modules: 1, lessons: 2 });

@@ -22,7 +22,7 @@ async function leftOf(clubId: Id): Promise<Id[]> {
   return removedSources.map(({ id }) => id);
 }
 
-describe('the club’s index, against a model', () => {
+describe('the index of a club', () => {
   it('contains the required sources after any changes, and raises a version only if the words change', async function () {
     this.timeout(180_000);
     const { db } = await testDeps();

@@ -83,7 +83,7 @@ const addressesIn = (html: string) =>
 /** Messages that no document contains, because they answer a request. */
 const isAnswer = (key: string) => /^(?:refusal|answer)\./.test(key);
 
-describe('everything that people read', function () {
+describe('each document that people read', function () {
   this.timeout(60_000);
   const walked = new Map<OfferedLanguage, Map<string, Document>>();
   const usedKeys = new Set<MessageKey>();

@@ -111,7 +111,7 @@ class Model {
   }
 }
 
-describe('enrollments against a model', () => {
+describe('enrollments of a student', () => {
   it('match the model in state, facts and refusals after any sequence of changes to a student’s access', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();

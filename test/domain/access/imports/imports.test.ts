@@ -105,7 +105,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('repeated or concurrent', () => {
+  describe('repetitions and concurrent changes', () => {
     it('imports each row once when several workers run the same import at the same time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
@@ -258,7 +258,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('access', () => {
+  describe('access of existing students', () => {
     it('grants access again after it ended, was revoked or was bought, and skips students with active access', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
@@ -334,7 +334,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('object store', () => {
+  describe('failures of the object store', () => {
     const without = (method: 'read' | 'remove', times: number): Promise<ImportDeps> => {
       let remainingFailures = times;
       return importDeps(({ storage }) => ({

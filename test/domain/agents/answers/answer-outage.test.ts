@@ -15,7 +15,7 @@ import { until } from '../../../toolkit/drive/until.ts';
 const second = 1_000;
 
 /** A worker with connections of its own, which the test can silence in the middle of an answer. */
-describe('an answer while Postgres is away', function () {
+describe('the step of an answer during an outage of Postgres', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);

@@ -132,7 +132,7 @@ describe('the step of an answer', function () {
     expect(missingQuestion).to.deep.equal({ done: true, outcome: { status: 'gone' } });
   });
 
-  describe('claims', () => {
+  describe('the claim of an answer', () => {
     it('waits for the lease of another step that calls the model', async () => {
       const question = await buildQuestion();
       const release = Promise.withResolvers<void>();

@@ -17,7 +17,7 @@ describe('upkeep of answers', function () {
   this.timeout(20 * second);
   const answering = useAnswering();
 
-  describe('the log', () => {
+  describe('the log of an answer', () => {
     const isDeletedAfter = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
       await deleteEndedAnswerLogs((await testDeps()).db, new Date((completedAt?.getTime() ?? 0) + ms));
@@ -44,7 +44,7 @@ describe('upkeep of answers', function () {
     });
   });
 
-  describe('the sweeper', () => {
+  describe('the sweeper of answers', () => {
     const isRescued = async (question: TestQuestion, columns: string) => {
       const { db } = await testDeps();
       await db.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);

@@ -191,7 +191,7 @@ describe('writer of answer logs', function () {
     });
   });
 
-  describe('while Postgres is away', () => {
+  describe('while Postgres cannot be reached', () => {
     it('makes the stream wait when the buffer is full, and loses no word', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements });

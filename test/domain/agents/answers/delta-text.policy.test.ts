@@ -11,7 +11,7 @@ const cleaned = (chunks: readonly string[]) => {
   return [...chunks.map((chunk) => cleaner.push(chunk)), cleaner.end()];
 };
 
-describe('text of deltas', () => {
+describe('text of an answer’s deltas', () => {
   it('sends a character that two chunks split with the second chunk', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);

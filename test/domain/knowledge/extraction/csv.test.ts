@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readFrom, shortly } from '../../../toolkit/drive/extracting.ts';
 import { readAs, textsAs } from '../../../toolkit/drive/reading.ts';
 
-describe('CSV, read out', () => {
+describe('a CSV file', () => {
   for (const { what, csv, texts } of [
     {
       what: 'keeps empty fields',

@@ -24,7 +24,7 @@ function each(cases: readonly Case[]): void {
     });
 }
 
-describe('HTML, read out', () => {
+describe('the reader of HTML files', () => {
   describe('tables', () => {
     each([
       {
@@ -167,7 +167,7 @@ describe('HTML, read out', () => {
     ]); // prettier-ignore
   });
 
-  describe('what people see', () => {
+  describe('visible content', () => {
     each([
       { what: 'reads the pronunciation of letters once, after the letters', html: '<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>と<ruby><rb>漢</rb><rb>字</rb><rt>かん</rt><rt>じ</rt></ruby>', texts: ['漢(かん)字(じ)と漢字(かんじ)'] },
       { what: 'removes the positions at which a word may break', html: 'sail<wbr>ing sail&shy;ing می&zwnj;روم &#x645;&#x6CC;&#x200C;&#x631;', texts: ['sailing sailing می\u200Cروم می\u200Cر'] },
@@ -200,7 +200,7 @@ describe('HTML, read out', () => {
     });
   });
 
-  describe('hidden content is left out, with a warning', () => {
+  describe('hidden content, which is left out with a warning', () => {
     const hidden = (count: number) => [`hidden_left_out ${count}`];
     each([
       ...[

@@ -10,7 +10,7 @@ import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 /** Texts that consist of these pieces. */
 const textsOf = (...pieces: string[]) => fc.string({ unit: fc.constantFrom(...pieces), maxLength: 14 });
 
-describe('signs of Markdown', () => {
+describe('signs of Markdown in a text', () => {
   const pattern = /^#{1,6} \S|^(?:```|~~~)|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)/m;
   const same = (text: string): void => {
     expect(hasSignOfMarkdown(text), JSON.stringify(text)).to.equal(pattern.test(text));

@@ -13,7 +13,7 @@ function each(cases: readonly { what: string; markdown: string; texts: string[] 
     it(what, async () => expect(await texts(markdown)).to.deep.equal(expected));
 }
 
-describe('Markdown, read out', () => {
+describe('the reader of Markdown', () => {
   describe('words in angle brackets', () => {
     const words =
       'Write to <user>@<host>, a List<String> or Map<String, List<User>> </user>, if a < b or x<y and 1<2>0.';
@@ -56,7 +56,7 @@ describe('Markdown, read out', () => {
     ]); // prettier-ignore
   });
 
-  describe('what people see', () => {
+  describe('visible content', () => {
     each([
       { what: 'includes the notes, with marks that are separate from numbers', markdown: 'About 45[^1] km[^b].\n\n[^1]: Since *1990*.\n\n[^b]: https://example.com', texts: ['About 45 [1] km [b].', '[1]: Since 1990.', '[b]: https://example.com'] },
       { what: 'includes the numbers of lists', markdown: '3. a\n4. b\n\ntext\n\n5. c\n   1. d\n\n0) e', texts: ['3. a', '4. b', 'text', '5. c', '1. d', '0. e'] },

@@ -23,7 +23,7 @@ const prose = (y: number, page = '') =>
     [`and goes on in the second line ${page} until it ends.`, 50, y - 14],
   );
 
-describe('a page of a PDF, read as people see it', function () {
+describe('the visible content of a PDF page', function () {
   this.timeout(120_000);
 
   describe('raised and lowered letters', () => {

@@ -26,7 +26,7 @@ function read(rows: (string | Given)[][], headerRows = 0): Paragraph[] {
 
 const textsOf = (rows: (string | Given)[][], headerRows?: number) => read(rows, headerRows).map(({ text }) => text);
 
-describe('a table, read out', () => {
+describe('a table in a file', () => {
   it('keeps the column of each cell beside empty cells', () => {
     expect(textsOf([['Knot', 'Use', 'Minutes'], ['Bowline', '', '60'], ['', 'Mooring', '5']])).to.deep.equal([
       'Knot | Use | Minutes',

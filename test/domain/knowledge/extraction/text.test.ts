@@ -10,7 +10,7 @@ const paragraphsOf = async (text: string) =>
     paragraphs.map((paragraph) => [paragraph.kind, paragraph.text]),
   );
 
-describe('plain text, read out', () => {
+describe('a plain text file', () => {
   const full = [
     'This line goes on for so long that the next word had no room in it and',
     'stands in the line below, as in many a text that a program has broken',
@@ -57,7 +57,7 @@ describe('plain text, read out', () => {
   }).timeout(30_000);
 });
 
-describe('the kind of a text', () => {
+describe('the detected kind of a text file', () => {
   const page = '<!-- a --><!DOCTYPE html><p>b';
   for (const { text, says, kind } of [
     { text: '# a', says: null, kind: 'markdown' },
@@ -77,7 +77,7 @@ describe('the kind of a text', () => {
     it(`of ${text} announced as ${says} is ${kind}`, () => expect(kindOfText(text, says)).to.equal(kind));
 });
 
-describe('the letters of a text', () => {
+describe('the bytes of a text file', () => {
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : Buffer.from(part))));
 

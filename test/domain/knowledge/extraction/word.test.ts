@@ -29,7 +29,7 @@ const warningsOf = async (body: string, parts?: Parts) => {
 describe('reading a Word file', function () {
   this.timeout(60_000);
 
-  describe('parts', () => {
+  describe('parts of the file', () => {
     const document = partXml('w:document', `<w:body>${para('Tides')}</w:body>`);
     const type = 'wordprocessingml.document.main+xml';
     const files: Record<string, Record<string, string>> = {

@@ -8,7 +8,7 @@ import {
 import type { SourceWarning } from '../../../../entities/knowledge/values.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 
-describe('domain/knowledge/indexing/ocr.policy', () => {
+describe('the rules of OCR', () => {
   const passage = (page: number, text: string) =>
     withWords({ page, headings: [], blocks: [text], text, seconds: null });
 

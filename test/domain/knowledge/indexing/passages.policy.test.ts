@@ -172,7 +172,7 @@ describe('cutting sections into passages', () => {
       expect(cut([section(prose)])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  describe('for lines and rows with these lengths', () => {
+  describe('of lines and rows with given lengths', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });

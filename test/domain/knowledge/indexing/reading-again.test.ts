@@ -56,7 +56,7 @@ describe('a new reading of sources that older readers have read', () => {
     expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'ready', due: false }]);
   });
 
-  describe('because they wait for OCR', () => {
+  describe('of sources that wait for OCR', () => {
     const withOcr = async () => readOldSourcesAgain((await testDeps()).db, now, { readsScans: true });
     const waiting = async (dueAt: string) => {
       const { id: clubId } = await buildClub();

@@ -88,7 +88,7 @@ describe('a withdrawal of the last open lesson', () => {
     },
   };
   for (const [how, take] of Object.entries(takings)) {
-    it(`${how}: completes the course by a run, once, with its certificate`, async () => {
+    it(`completes the course by a run, once, with its certificate: ${how}`, async () => {
       await start();
       expect(await wakesBy(club.id, take)).to.include(run());
       await expectCompleted(false);
@@ -225,7 +225,7 @@ describe('changes while the run continues', () => {
     ['a student who is removed', async () => removeStudent(await testDeps(), club.id, learner.id, new Date())],
     ['a course that is withdrawn', () => write('PATCH', `/courses/${course.id}`, { status: 'draft' })],
   ] as const)
-    it(`${what}: does not complete the course for the student`, async () => {
+    it(`do not complete the course for the student: ${what}`, async () => {
       await start();
       await publish(1, false);
       await judgeOnce(course.id, Date.now(), async (name) => void (name === 'course_page_read' && (await take())));
@@ -321,7 +321,7 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`${how}: completes the course if all its lessons are completed`, async () => {
+    it(`completes the course if all its lessons are completed: ${how}`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);

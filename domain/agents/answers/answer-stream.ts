@@ -161,7 +161,7 @@ async function record(
 ): Promise<boolean> {
   const { citations, dropped } = citationsOf(stream.cited, prompt.sent);
   if (dropped > 0)
-    deps.logger.warn({ answerId: answer.id, dropped }, 'The model cited passages that the prompt does not contain');
+    deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited passages that the prompt does not contain');
   const rest = await log.rest();
   await deps.failpoint('answer_ending');
   const { status, errorCode, text, use, isCounted } = stream;

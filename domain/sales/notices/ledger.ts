@@ -108,13 +108,13 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
-  const [purchaseOwner, subscriptionOwner] = await findKnownOwners(tx, ledger, ids);
-  if (subscriptionOwner) throw new NoticeRefusal('sale_mismatch');
-  if (!purchaseOwner) return undefined;
+  const [owner, otherOwner] = await findKnownOwners(tx, ledger, ids);
+  if (otherOwner) throw new NoticeRefusal('sale_mismatch');
+  if (!owner) return undefined;
   const student = await tx.one<{ email: string | null; removed: boolean }>(
-    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${purchaseOwner.studentId} FOR NO KEY UPDATE`,
+    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${owner.studentId} FOR NO KEY UPDATE`,
   );
-  return { ...purchaseOwner, email: student?.email ?? null, removed: student?.removed ?? true };
+  return { ...owner, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {

@@ -41,7 +41,7 @@ export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => v
       if (upper) {
         upper.rowspan += 1;
         reaching.set(column, upper);
-      } else if (before && isContinued(childOf(properties, 'w:hMerge'))) before.colspan += colspan;
+      } else if (before && isContinued(childOf(cellProperties, 'w:hMerge'))) before.colspan += colspan;
       else {
         const cell = { contents, colspan, rowspan: 1 };
         cells.push(cell);

@@ -1,4 +1,4 @@
-/** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
+/** The part of each context in operations that concern all contexts: a student's removal, a new e-mail address, retention, facts. */
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
@@ -65,8 +65,9 @@ import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
 /**
- * Erases what a context keeps of a student, in the transaction that removes them. The caller has locked the student's row.
- * @param student the address is the one before the removal, and `addressKey` its keyed hash
+ * Erases the data that a context stores about a student, in the transaction that removes the student. The caller has locked the student's
+ * row.
+ * @param student `email` is the address before the removal, and `addressKey` its keyed hash
  */
 export type EraseStudent = (
   tx: Transaction,
@@ -74,28 +75,31 @@ export type EraseStudent = (
   now: Date,
 ) => Promise<void>;
 
-/** Follows a student's new e-mail address, in the transaction that corrects it. The caller has locked the student's row. */
+/**
+ * Applies a student's new e-mail address to the context's rows, in the transaction that corrects the address. The caller has locked the
+ * student's row.
+ */
 export type ChangeEmail = (
   tx: Transaction,
   vault: Vault,
   change: { clubId: Id; studentId: Id; before: string; after: string },
 ) => Promise<void>;
 
-/** Removes, or adds up, one batch of rows whose time is over. Safe to repeat and to run twice at once. */
+/** Removes one batch of expired rows, or adds up one batch of changes. Safe to repeat, and to run twice at the same time. */
 export interface RetentionJob {
-  /** @returns how many rows of each kind it touched, and whether there may be more to do at once */
+  /** @returns the number of changed rows of each kind, and whether more rows may be due now */
   run: (
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** It waits for another service, so it runs after the jobs that do not. */
+  /** The job waits for another service, so it runs after all jobs that do not. */
   waitsForOthers?: true;
 }
 
 /**
- * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
+ * Commits the consequences of facts. Safe to repeat: if a relay dies before it removes the facts, the facts are passed again.
  * @returns the result for each fact
- * @throws error, whichever fact is at fault: each is to be handed over alone
+ * @throws errorerror. It does not say which fact caused it, so each fact must then be passed alone
  */
 export type FactConsumer = (
   db: Database,
@@ -105,22 +109,22 @@ export type FactConsumer = (
 ) => Promise<readonly FactResult<CausedWorkflow>[]>;
 
 export interface ConsumerOptions extends FanOutOptions {
-  /** How many times faster waits of automations pass; 1 if absent. */
+  /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
 }
 
-/** A workflow to start. Only the run of a delivery may make an attempt in the relay's own process. */
+/** A workflow to start. The relay itself may only make the first attempt of a delivery run. */
 export type CausedWorkflow = DeliveryRun;
 
-/** The answers of one context. */
+/** The parts of one context. */
 export interface ContextParts {
-  /** For each kind of mail that the context asks for: which rows it is about, and whether it may still be sent. */
+  /** For each kind of mail that the context requests: the rows that the mail is about, and whether it may still be sent. */
   mails: MailKinds;
-  /** For each kind of record that uses files of the library: its title, and whether the use is live. */
+  /** For each kind of record that uses library files: its title, and whether the use still counts. */
   mediaUses: MediaUseRules;
-  /** Null: the context keeps nothing of students. */
+  /** Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** Null: the context keeps no address. */
+  /** Null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];
@@ -141,7 +145,7 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
   },
 });
 
-/** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
+/** Every context has its part here. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
     mails: {},
@@ -322,15 +326,15 @@ export const contexts = {
     mails: assignmentMails,
     mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
-    changeEmail: null, // a mail goes to the address that the student has then
-    retention: [], // unsent files go as media
+    changeEmail: null, // a mail goes to the address that the student has at that time
+    retention: [], // the media context removes unsent files
     factConsumers: [],
   },
   mentorships: {
     mails: mentorshipMails,
     mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
-    changeEmail: null, // a mail goes to the address that the student has then
+    changeEmail: null, // a mail goes to the address that the student has at that time
     retention: [],
     factConsumers: [],
   },
@@ -362,8 +366,8 @@ export const contexts = {
   campaigns: {
     mails: {},
     mediaUses: campaignMediaUses,
-    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // mails of automations and digests, too
-    changeEmail: null, // a mail is claimed for the address that the student has then
+    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // also mails of automations and digests
+    changeEmail: null, // a mail is claimed for the address that the student has at that time
     retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],
   },
@@ -371,7 +375,7 @@ export const contexts = {
     mails: {},
     mediaUses: automationMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
-    changeEmail: null, // a mail is claimed for the address that the student has then
+    changeEmail: null, // a mail is claimed for the address that the student has at that time
     retention: [
       rollingUp('automationStepChanges', rollUpSteps),
       { run: ({ db }, now) => forgetOldPaths(db, now) },
@@ -395,30 +399,30 @@ export const contexts = {
   },
 } as const satisfies Record<string, ContextParts>;
 
-/** The same in their order. */
+/** The parts of all contexts, in lock order. */
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
 
-/** Which rows each kind of mail is about. */
+/** The rows that each kind of mail is about. */
 export const mailKinds = answersOf<MailTemplate, MailKind>(
   mailTemplateNames,
   contextsInLockOrder.map(({ mails }) => mails),
 );
 
-/** The titles and the life of all uses of library files. */
+/** The title of each use of a library file, and whether the use still counts. */
 export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>(
   mediaUseKinds,
   contextsInLockOrder.map((context) => context.mediaUses),
 );
 
-/** @returns the one answer to each name @throws Error if no context answers a name, or two contexts answer it */
+/** @returns the only entry for each name @throws Error if no context has an entry for a name, or if two contexts have one */
 export function answersOf<Name extends string, Answer>(
   names: readonly Name[],
   answers: readonly Readonly<Partial<Record<Name, Answer>>>[],
 ): Readonly<Record<Name, Answer>> {
   const entries = names.map((name) => {
     const [answer, ...others] = answers.flatMap((one) => one[name] ?? []);
-    if (answer === undefined) throw new Error(`No context in domain/contexts.ts answers ${name}.`);
-    if (others.length > 0) throw new Error(`Two contexts in domain/contexts.ts answer ${name}.`);
+    if (answer === undefined) throw new Error(`No context in domain/contexts.ts has an entry for ${name}.`);
+    if (others.length > 0) throw new Error(`Two contexts in domain/contexts.ts have an entry for ${name}.`);
     return [name, answer] as const;
   });
   return Object.fromEntries(entries) as Record<Name, Answer>;

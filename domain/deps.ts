@@ -1,9 +1,9 @@
-/** The dependencies of domain functions: what they need of their process, besides their arguments. */
+/** The dependencies of domain functions: the parts of their process that they use, besides their arguments. */
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
 
-/** For commands that need Postgres alone. */
+/** For commands that use only Postgres. */
 export interface DatabaseDeps {
   db: Database;
 }
@@ -12,15 +12,15 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** For functions that show students, with signed addresses of their pictures. */
+/** For functions that show students with signed URLs of their pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }
 
-/** For functions that hand out addresses of this service, such as a certificate's. */
+/** For functions that return URLs of this service, such as the URL of a certificate. */
 export interface AddressedDeps extends VaultDeps {
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
-  /** Where classrooms are, without a slash at the end; `{slug}` stands for the club's. */
+  /** The URL of the classrooms, without a slash at the end. `{slug}` stands for the club's slug. */
   classroomUrl: string;
 }

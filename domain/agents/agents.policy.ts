@@ -4,7 +4,7 @@
 export const materialKinds = ['course', 'lesson', 'media'] as const;
 export type MaterialKind = (typeof materialKinds)[number];
 
-/** The reasons why an answer failed. The catalogues hold the messages to the student. */
+/** The reasons for which an answer fails. The catalogues contain the messages to the student. */
 export const answerErrors = [
   'model_unavailable',
   'model_overloaded',
@@ -17,5 +17,5 @@ export const answerErrors = [
 ] as const;
 export type AnswerError = (typeof answerErrors)[number];
 
-/** The defaults of a new agent: questions per student in 24 hours, and the size cap of an answer in tokens. */
+/** The defaults of a new agent: the number of questions per student in 24 hours, and the maximum size of an answer in tokens. */
 export const agentDefaults = { dailyLimit: 50, answerMaxTokens: 2_048 } as const;

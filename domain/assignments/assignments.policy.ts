@@ -5,7 +5,7 @@ export const assignmentRules = {
   maxOfLesson: 20,
 } as const;
 
-/** The deadline, and the time from which nothing is accepted. Null means none. */
+/** The deadline, and the time from which no work is accepted. Null means that there is no such time. */
 export interface Dates {
   dueAt: Date | null;
   closesAt: Date | null;
@@ -14,8 +14,8 @@ export interface Dates {
 const noDates: Dates = { dueAt: null, closesAt: null };
 
 /**
- * An extension can only move dates that the assignment has, and only to a later time. If the assignment's own date is later, it counts
- * for all students. A moved deadline also moves the closing time to at least the deadline.
+ * An extension can only move dates that the assignment has, and only to a later time. If the assignment's own date is later, that date
+ * applies. A moved deadline also moves the closing time to at least the deadline.
  * @returns the dates in force for one student
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
@@ -27,13 +27,13 @@ function latest(...dates: readonly [Date, ...(Date | null)[]]): Date {
   return new Date(Math.max(...dates.map((date) => date?.getTime() ?? -Infinity)));
 }
 
-/** @returns whether no student may hand in work any more. True from the closing time on */
+/** @returns whether the student can no longer hand in work. True from the closing time on */
 export function isClosed({ closesAt }: Dates, now: Date): boolean {
   return closesAt !== null && now >= closesAt;
 }
 
 /**
- * Work is late if it was first sent after the deadline in force at that time and also after the deadline in force now. So a later deadline
+ * Work is late if it was first sent after both deadlines: the deadline at that time and the current deadline. So a later deadline
  * corrects lateness, and an earlier deadline makes no earlier work late. Work that is sent exactly at the deadline is in time.
  * @param first when it was first sent, and the deadline in force at that time
  * @param dueAt the deadline in force now

@@ -1,4 +1,4 @@
-/** The assignments of a lesson as administrators see them. A transaction that changes one locks its course. */
+/** The assignments of a lesson as administrators see them. A transaction that changes an assignment locks the course. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -77,7 +77,10 @@ export async function requireAssignment(db: Queries, clubId: Id, assignmentId: I
   await findRow(db, clubId, assignmentId);
 }
 
-/** Adds an assignment at the end of the lesson. @throws DomainError not_found (lesson, file), media_archived, invalid_request, assignment_limit_reached */
+/**
+ * Adds an assignment at the end of the lesson.
+ * @throws DomainError not_found (lesson, file), media_archived, invalid_request, assignment_limit_reached
+ */
 export async function createAssignment(
   { db, storage }: MediaDeps,
   clubId: Id,
@@ -120,7 +123,10 @@ export async function createAssignment(
   return readAssignment(db, storage, clubId, id);
 }
 
-/** Changes the fields that are present. An empty text removes the value. @throws DomainError not_found (also a file), media_archived, invalid_request */
+/**
+ * Changes the fields that are present. An empty text removes the value.
+ * @throws DomainError not_found (also a file), media_archived, invalid_request
+ */
 export async function updateAssignment(
   { db, storage }: MediaDeps,
   clubId: Id,
@@ -148,7 +154,8 @@ export async function updateAssignment(
 
 /**
  * Sets the order of the assignments of a lesson.
- * @throws DomainError not_found (lesson), invalid_request unless `assignmentIds` names each assignment of the lesson exactly once, and no other
+ * @throws DomainError not_found (lesson), invalid_request unless `assignmentIds` names each assignment of the lesson exactly once, and no
+ * other
  */
 export async function orderAssignments(
   { db }: DatabaseDeps,

@@ -1,4 +1,4 @@
-/** The library's files of an assignment's prompt, and of a review for the student (MED-14). */
+/** The library files of an assignment's text, and of a review for the student (MED-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -8,7 +8,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { presentUsed } from '../media/uses/presentation.ts';
 import { setUses } from '../media/uses/uses.ts';
 
-/** The kinds of records that have files here. */
+/** The kinds of records that have library files in this context. */
 type Kind = 'assignment' | 'assignment_review';
 
 /** Replaces the files of a record. The caller holds the lock of the record. @throws DomainError not_found (a file), media_archived */

@@ -20,8 +20,8 @@ export interface Reviewing {
 }
 
 /**
- * Approves an attempt for good, or requests changes, and mails the student. If another administrator has reviewed the attempt meanwhile,
- * or the student has sent a newer one, the review is refused. So no administrator approves unseen work.
+ * Approves an attempt for good, or requests changes, and mails the student. The review is refused if another administrator has already
+ * reviewed the attempt, or if the student has sent a newer attempt. So no administrator approves unseen work.
  * @throws DomainError not_found (also a file), media_archived, invalid_request (changes without a comment), submission_changed
  */
 export async function reviewSubmission(
@@ -31,7 +31,7 @@ export async function reviewSubmission(
   now: Date,
 ): Promise<RecordOf<'AssignmentSubmissionDetail'>> {
   if (outcome === 'changes_requested' && comment === undefined)
-    throw new DomainError('invalid_request', 'comment is missing: say which changes you request.');
+    throw new DomainError('invalid_request', 'comment is missing. State which changes you request.');
   await db.transaction(async (tx) => {
     const submission = await tx.manager.findOneBy(AssignmentSubmission, { id: submissionId, clubId });
     if (!submission) throw notFound('submission');

@@ -1,4 +1,7 @@
-/** Students hand in work and withdraw it. Each change locks the student's row, so changes of a student's submissions run one after another. */
+/**
+ * Students hand in work and withdraw it. Each change locks the student's row, so changes of a student's submissions run one after
+ * another.
+ */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
@@ -26,7 +29,8 @@ const noAssignment = () => notFound('assignment');
 
 /**
  * Sends an attempt: the first one, or a new one after a review has requested changes. Its files belong to the attempt from then on.
- * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed, submission_state
+ * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed,
+ * submission_state
  */
 export async function submitAssignment(
   { db, storage }: MediaDeps,
@@ -60,7 +64,7 @@ const assignmentColumns = columns(Assignment, ['id', 'dueAt', 'closesAt', 'takes
 );
 type OpenAssignment = RowOf<typeof assignmentColumns>;
 
-/** Takes a shared lock on the course, so that the assignment is neither changed nor deleted meanwhile. @throws DomainError not_found */
+/** Takes a shared lock on the course, so that no transaction changes or deletes the assignment. @throws DomainError not_found */
 async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, now: Date): Promise<OpenAssignment> {
   const lesson = await tx.one<{ publicId: string }>(sql`SELECT lesson.public_id AS "publicId"
       FROM assignments assignment JOIN lessons lesson ON lesson.id = assignment.lesson_id
@@ -124,8 +128,8 @@ async function attachFiles(tx: Transaction, reader: Reader, attemptId: Id, fileI
 }
 
 /**
- * Withdraws the last attempt while it waits for its review. The submission returns to its earlier attempt, for which changes were requested.
- * Without an earlier attempt the submission is deleted. The number of the withdrawn attempt is not used again.
+ * Withdraws the last attempt while it waits for its review. The submission then shows its earlier attempt, for which changes were
+ * requested. Without an earlier attempt the submission is deleted. The number of the withdrawn attempt is not used again.
  * @returns the submission, if it still exists
  * @throws DomainError not_found, submission_changed
  */

@@ -10,7 +10,7 @@ export interface Question {
   studentId: Id;
   exitWhen: Condition | undefined;
   condition: Condition | undefined;
-  /** Present if losing access ends the run. */
+  /** Present if the loss of access ends the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
   /** Whether access may begin or end by time while the run waits. */
   watchesAccess: boolean;
@@ -19,13 +19,13 @@ export interface Question {
 export interface Answers {
   exitWhen: boolean[];
   condition: boolean[];
-  /** Whether the student has the access that the run is about. Null if the question does not ask for it. */
+  /** Whether the student has the access to which the run belongs. Null if the look does not need it. */
   open: boolean | null;
   /** When the student's access next begins or ends by time. */
   nextChange: Date | null;
 }
 
-/** @param world common table expressions that shadow the tables, as `WITH …` @returns all answers, read at one moment */
+/** @param world common table expressions that shadow the tables, as `WITH …` @returns all answers, as of the same moment */
 export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
   const context = { student: sql`${studentId}::uuid`, now, runId };
@@ -43,7 +43,7 @@ export async function answer(db: Queries, question: Question, now: Date, world: 
   return row;
 }
 
-/** The access that the trigger named: a delivery, a course, or the deliveries of a product. Otherwise any access. */
+/** The access that the trigger named: a delivery, a course, or the deliveries of a product. Without such a name, any access. */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {
     delivery: sql`held.delivery_id = ${id}`,

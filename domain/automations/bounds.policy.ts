@@ -1,4 +1,7 @@
-/** The bounds of a draft, which are checked when it is saved (AUTO-7). Every other fault is a problem, listed later. Pure. */
+/**
+ * The limits of a draft, which are checked when it is saved (AUTO-7). Every other fault of a draft is a problem, which is reported later.
+ * The functions are pure.
+ */
 import { conditionRules } from '../conditions/bounds.policy.ts';
 import { branches, triggerLists, type Definition, type Step, type Wait } from './definition.policy.ts';
 
@@ -17,7 +20,10 @@ const minuteOfUnit = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080 } as co
 /** @returns the minutes of a delay */
 export const minutesOf = ({ amount = 0, unit = 'minutes' }: Wait): number => amount * minuteOfUnit[unit];
 
-/** @returns why the draft cannot be saved; undefined if it can. Not recursive, because a body can be nested to any depth */
+/**
+ * @returns the reason why the draft cannot be saved; undefined if it can. The check is not recursive, because a body can be nested to any
+ * depth
+ */
 export function exceeded(definition: Definition): string | undefined {
   const { depth, steps, bytes } = definitionRules;
   let count = 0;

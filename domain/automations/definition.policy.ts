@@ -1,12 +1,12 @@
 /**
- * Definitions of automations in the form of the contract, and the order of their steps. They are stored and answered in this form, so
- * their field names are wire names. Pure.
+ * Definitions of automations in the form of the contract, and the order of their steps. They are stored and returned in this form, so
+ * their field names are wire names. The functions are pure.
  */
 import type { Reentry, TriggerKind } from '../../entities/automations/values.ts';
 import type { Condition } from '../conditions/conditions.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 
-/** The current language of versions. A version with another number is not read (AUTO-9). */
+/** The current language of versions. A version with another language number is not read (AUTO-9). */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -63,11 +63,11 @@ export interface PlacedStep {
   step: Step;
   /** Its JSON path: `$.steps[1].then[0]`. */
   path: string;
-  /** From 1, in reading order. A run passes steps in this order. */
+  /** The number of the step in reading order, from 1. A run passes its steps in this order. */
   number: number;
   /** The step and the branch that contain this step. */
   parent?: { id: string; branch: Branch };
-  /** The id of the step after it and its branches. Null at the end. */
+  /** The id of the step that follows this step and its branches. Null at the end. */
   following: string | null;
 }
 
@@ -76,7 +76,7 @@ export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] 
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in reading order. Nesting is bounded when drafts are saved, and the walk is not recursive */
+/** @returns every step in reading order. A saved draft has a limited depth, and this function is not recursive */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {
@@ -113,7 +113,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
   return placed;
 }
 
-/** @returns the step after a condition that chose this branch; null at the end */
+/** @returns the first step of this branch, or the step after the condition if the branch is empty; null at the end */
 export function firstOf({ step, following }: PlacedStep, branch: Branch): string | null {
   return step[branch]?.[0]?.id ?? following;
 }

@@ -14,7 +14,7 @@ export interface Difference {
   removed: StepDifference[];
   /** Steps that are in another branch, or after another step, than before. */
   moved: StepDifference[];
-  /** Steps with changed fields. A changed branch shows at its own steps. */
+  /** Steps with changed fields. A changed branch is reported for the steps inside it. */
   changed: (StepDifference & { fields: string[] })[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The step of `automation-gate/<id>`: after a pause it lets runs continue in growing pages. If the automation was archived, it wakes runs, so
- * that they end (AUTO-17).
+ * The step of `automation-gate/<id>`. After a pause it lets runs continue in growing pages. If the automation was archived, it wakes the
+ * runs, so that they end (AUTO-17).
  */
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -12,7 +12,7 @@ import { runSubject, wakeAtPace } from '../watches/watches.ts';
 export type GateStep = { done: true; outcome: AutomationStatus } | { done: false; at: number; released: number };
 
 const largestPage = 64;
-/** The pause between two pages, so that the effects of a page show before the next one. */
+/** The pause between two pages, so that an administrator sees the effects of a page before the next page. */
 const betweenPagesMs = 1_000;
 
 /** @param now Unix milliseconds */
@@ -23,7 +23,8 @@ export async function tendAutomationGate({ db }: { db: Database }, automationId:
       SELECT status, gate_page AS page, gate_looks_at AS "looksAt" FROM automations WHERE id = ${automationId} FOR NO KEY UPDATE`);
     if (!gate || gate.looksAt === null) return { done: true, outcome: gate?.status ?? 'archived' };
     if (gate.looksAt > at) return { done: false, at: gate.looksAt.getTime(), released: 0 };
-    // If the automation is archived, runs look that would otherwise look later. Otherwise only runs look that the pause has parked.
+    // If the automation is archived, runs that wait for a later time look now. Otherwise only the runs that the pause has parked look
+    // now.
     const which =
       gate.status === 'archived' ? sql`(parked_at IS NOT NULL OR looks_at > ${at})` : raw('parked_at IS NOT NULL');
     const runs = await tx.rows<Subject<'automationRun'>>(sql`

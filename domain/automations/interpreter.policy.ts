@@ -1,6 +1,6 @@
 /**
- * Decides what a run does at a look (AUTO-10). Pure: answers from Postgres come in, and a decision goes out. Runs, dry runs and the model
- * in tests all use it.
+ * Decides what a run does at a look (AUTO-10). The functions are pure: they turn answers from Postgres into a decision. Runs, dry runs
+ * and the model in tests all use them.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -14,7 +14,7 @@ export interface Seen {
   automation: AutomationStatus;
   /** Whether `exit_when` is true. False if there is none. */
   exits: boolean;
-  /** Whether access was open before and is not any more. Only true if that ends a run. */
+  /** Whether access existed before and does not exist any more. Only true if that ends a run. */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if it has none. */
   holds: boolean;
@@ -28,13 +28,16 @@ export type Decision =
   /** The automation is paused. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
-  /** The step is decided. `to` is the next step; null at the end. */
+  /** The step is complete. `to` is the next step; null at the end. */
   | { kind: 'pass'; outcome: 'then' | 'else' | 'time_over'; to: string | null }
   /** The effect of the step is due before the run continues. */
   | { kind: 'act'; to: string | null }
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
-/** The order is: what ends a run, the condition, the deadline. A paused automation does nothing. Archiving ends its runs. */
+/**
+ * The decision checks first the reasons that end a run, then the condition, then the deadline. A paused automation does nothing. An
+ * archived automation ends its runs.
+ */
 export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
   if (facts.automation === 'archived') return { kind: 'exit', reason: 'archived' };
@@ -84,8 +87,8 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters the step waits immediately, because its exits were just checked. A run looks first at a step with a condition
- * or an effect.
+ * Whether a run that enters the step waits immediately, because its reasons to exit were just checked. A run looks first at a step with a
+ * condition or an effect.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
@@ -94,7 +97,7 @@ export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 
-/** @returns the condition that a look at this step evaluates; conditions of other steps do not matter then */
+/** @returns the condition that a look at this step evaluates. Conditions of other steps are not evaluated */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
   step.kind === 'condition' || (step.kind === 'wait' && step.wait?.kind === 'until_condition')
     ? step.condition
@@ -106,7 +109,7 @@ export function combine({ match, rules }: Condition, answers: readonly boolean[]
   return match === 'all' ? answers.every(Boolean) : answers.some(Boolean);
 }
 
-/** The changes that may change the answers of a waiting run. */
+/** The changes that may change the answers for a waiting run. */
 export interface Watch {
   /** Types of facts. */
   types: EventType[];

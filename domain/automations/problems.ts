@@ -47,7 +47,7 @@ export async function requireNoProblems(db: Queries, clubId: Id, draft: Definiti
 /** @returns the first problems, in the order of the definition, and the number of all @throws DomainError busy */
 export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<FoundProblems<Problem>> {
   const steps = placedSteps(definition);
-  const known = await knownIds(
+  const existingIds = await knownIds(
     db,
     clubId,
     idsNamed(definition).map(({ id }) => id),
@@ -58,13 +58,20 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
   const hasSender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
   const emailSteps = new Set(steps.filter(({ step }) => step.kind === 'send_email').map(({ step }) => step.id));
   const { problems, count } = firstOf<Problem>([
-    ...triggerProblems(definition, known),
+    ...triggerProblems(definition, existingIds),
     ...(definition.exit_when
-      ? conditionProblems(definition.exit_when, { path: '$.exit_when', known, mayBeEmpty: false, emailSteps })
+      ? conditionProblems(definition.exit_when, {
+          path: '$.exit_when',
+          known: existingIds,
+          mayBeEmpty: false,
+          emailSteps,
+        })
       : []),
     ...(steps.length === 0 ? [missing('$.steps', 'first step')] : []),
     ...orderProblems(steps),
-    ...steps.flatMap((placed) => stepProblems(placed, { known, ofEmails, emailSteps: emailsBefore(placed, steps) })),
+    ...steps.flatMap((placed) =>
+      stepProblems(placed, { known: existingIds, ofEmails, emailSteps: emailsBefore(placed, steps) }),
+    ),
     ...(hasSender
       ? []
       : [
@@ -194,7 +201,10 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
   });
 }
 
-/** @returns the steps whose e-mail may have been sent before this step: earlier ones, except those in the other branch of a surrounding step */
+/**
+ * @returns the steps whose e-mail may have been sent before this step: earlier steps, except steps in the other branch of a surrounding
+ * step
+ */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
   /** The branch that contains this step, by the id of each surrounding step. */
@@ -235,7 +245,7 @@ const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'requir
   exit: {},
 };
 
-/** A wait for a condition also has the condition and its branches. */
+/** A wait for a condition also has a condition and branches. */
 const fieldsOfStep = ({ kind, wait }: Step) =>
   kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
 

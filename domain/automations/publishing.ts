@@ -40,7 +40,7 @@ type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
  * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. E-mails are
- * compiled and their images copied before the transaction, which then checks everything again.
+ * compiled and their images copied before the transaction, which then checks the draft again.
  * @param ifMatch the header `If-Match`, with the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, feature_not_in_plan, automation_state,
  *   nothing_to_publish, invalid_definition (with the first problem)
@@ -144,7 +144,7 @@ async function compileAll(
   return Object.fromEntries(compiled);
 }
 
-/** The table of each kind of record, in locking order. */
+/** The table of each kind of record, in the order in which the tables are locked. */
 const tables: readonly (readonly [ReferredKind, string])[] = [
   ['course', 'courses'],
   ['lesson', 'lessons'],
@@ -155,7 +155,7 @@ const tables: readonly (readonly [ReferredKind, string])[] = [
   ['level', 'levels'],
 ];
 
-/** Locks the records that the draft names. A transaction that deletes one of them waits, and then finds it in use. */
+/** Locks the records that the draft names. A transaction that deletes one of them waits, and then finds that the record is in use. */
 async function lockReferredRecords(tx: Transaction, draft: Definition): Promise<void> {
   const records = idsNamed(draft);
   for (const [kind, table] of tables) {

@@ -1,4 +1,4 @@
-/** Runs as administrators see them, single and counted by step, and what administrators can do with a run (AUTO-15). */
+/** Runs as administrators see them, each alone and counted by step, and the actions of administrators on a run (AUTO-15). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { RunStatus } from '../../entities/automations/values.ts';
 import { AutomationRunStep } from '../../entities/automations/automation-run-step.ts';
@@ -56,15 +56,15 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   };
 }
 
-/** The highest count of runs at a step. The counts of steps give exact numbers. */
+/** The highest exact count of runs in a filtered list. The counts of steps are always exact. */
 const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {
   const most = Math.max(mostCountedAtStep, page * size + 1);
-  const counted = await db.one<{ count: number }>(
+  const countRow = await db.one<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM (SELECT FROM automation_runs run WHERE ${where} LIMIT ${most}) AS found`,
   );
-  return counted?.count ?? 0;
+  return countRow?.count ?? 0;
 }
 
 const statuses = ['active', 'completed', 'exited', 'failed'] as const;
@@ -230,7 +230,10 @@ async function change(
   });
 }
 
-/** @returns the number of runs that entered each step, in the order of the definition @throws DomainError not_found (the automation, or its version) */
+/**
+ * @returns the number of runs that entered each step, in the order of the definition
+ * @throws DomainError not_found (the automation, or its version)
+ */
 export async function readCounts(
   db: Queries,
   clubId: Id,

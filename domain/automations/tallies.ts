@@ -1,4 +1,7 @@
-/** Counts the runs of an automation and the runs at each step. Exact, at a cost that does not grow with the runs (ADR 10, ADR 11). */
+/**
+ * Counts the runs of an automation and the runs at each step. The counts are exact, and their cost does not grow with the runs (ADR 10,
+ * ADR 11).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';

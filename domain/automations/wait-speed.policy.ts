@@ -1,4 +1,4 @@
-/** The end of a run's wait at a step. On a developer's machine waits can pass faster. Pure. */
+/** The end of a run's wait at a step. On a developer's machine waits can be shortened. The functions are pure. */
 import type { Step } from './definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 

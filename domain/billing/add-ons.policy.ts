@@ -1,4 +1,4 @@
-/** When a charge with an unknown outcome is tried again, and when it is given up. */
+/** The times at which a charge with an unknown outcome is tried again, and at which it is given up. */
 
 const second = 1_000;
 const minute = 60 * second;
@@ -11,12 +11,12 @@ const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, ho
 export const addOnLeaseSeconds = 60;
 
 /**
- * After this time no charge is requested any more, only looked for. The processor keeps an idempotency key for at least 24 hours. A charge
- * under a forgotten key would be a second charge.
+ * After this time no new charge is requested, and only an earlier charge is searched for. The processor stores an idempotency key for at
+ * least 24 hours. A charge under a forgotten key would be a second charge.
  */
 export const chargesUntilMs = 23 * hour;
 
-/** @param attempts the attempts so far @returns the wait after the last of them, in milliseconds */
+/** @param attempts the attempts so far @returns the wait after the last attempt, in milliseconds */
 export function waitAfterCharge(attempts: number): number {
   return waits[Math.min(attempts, waits.length) - 1] ?? waits[0];
 }

@@ -16,7 +16,7 @@ import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from '
 type AddOnRecord = RecordOf<'AddOn'>;
 
 export interface Purchase {
-  /** Chosen by the buyer, so that a repeated request is the same purchase. */
+  /** Chosen by the buyer, so that a repeated request does not create a second purchase. */
   id: Id;
   kind: AddOnKind;
   /** In packages. */
@@ -35,8 +35,8 @@ const paymentFailed = () =>
 export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, now: Date): Promise<AddOnRecord> {
   if (!deps.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
   const id = purchase.id.toLowerCase();
-  const claimed = await deps.db.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
-  if (claimed) await chargeClaimed(deps, claimed, now, { wakeAfter: true });
+  const newClaim = await deps.db.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
+  if (newClaim) await chargeClaimed(deps, newClaim, now, { wakeAfter: true });
   const addOn = await findPurchase(deps.db, clubId, { ...purchase, id });
   if (addOn.status === 'failed') throw paymentFailed();
   return addOn;
@@ -54,13 +54,13 @@ async function begin(
     sql`SELECT ${columns(ClubPlan, ['customerId'])} FROM club_plans WHERE club_id = ${clubId}`,
   );
   if (!billing?.customerId) throw new DomainError('payment_failed', 'The club has no payment method.');
-  const claimed =
+  const newClaim =
     await tx.one<ClaimedAddOn>(sql`INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at,
                           attempt_count, fence, lease_until)
      VALUES (${id}, ${clubId}, ${kind}, ${quantity}, ${quantity * addOns[kind].adds}, ${quantity * addOns[kind].price}, ${addOnCurrency}, 'pending', ${billing.customerId}, ${now}, ${now}, 1, 1, clock_timestamp() + make_interval(secs => ${addOnLeaseSeconds}))
      ON CONFLICT (id) DO NOTHING RETURNING ${claimColumns}`);
-  if (claimed) await wake(tx, 'addOn', [claimed], now);
-  return claimed;
+  if (newClaim) await wake(tx, 'addOn', [newClaim], now);
+  return newClaim;
 }
 
 const addOnColumns = columns(AddOn, [
@@ -77,7 +77,7 @@ const addOnColumns = columns(AddOn, [
 ]);
 type AddOnRow = RowOf<typeof addOnColumns>;
 
-/** @throws DomainError add_on_exists if the id belongs to another purchase, or to another club's */
+/** @throws DomainError add_on_exists if the id belongs to another purchase or to a purchase of another club */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
   const row = await db.one<AddOnRow>(sql`SELECT ${addOnColumns} FROM add_ons WHERE id = ${id}`);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)

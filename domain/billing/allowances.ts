@@ -10,7 +10,8 @@ import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
 /**
- * The reader of a refusal. An administrator reads about the plan. For any other person the message does not mention the plan (AUTH-10).
+ * The reader of a refusal. An administrator reads the name of the plan. For every other reader the message does not mention the plan
+ * (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
 
@@ -34,15 +35,15 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/** Seats for students that a transaction has reserved. No other transaction of the club can reserve any until it ends. */
+/** Seats for students that a transaction has reserved. No other transaction of the club can reserve seats until this transaction ends. */
 export interface LockedSeats {
-  /** The number of students beyond the allowance, with these seats. It is recorded when the seats are taken. */
+  /** The number of students beyond the allowance, including these seats. It is recorded when students are added. */
   excess: number;
 }
 
 /**
  * Locks the club's count of students until the transaction ends. This lock comes before the lock of any student
- * (docs/explanation/architecture.md#locks): a transaction that has locked a student must not take it.
+ * (docs/explanation/architecture.md#locks). So a transaction that has already locked a student must not call this function.
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
@@ -50,8 +51,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count to reserve seats for new students. If two requests want the last seat, one waits. The cost does not depend on the
- * number of students. Takes the lock of the count, which comes before the lock of any student.
+ * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one of them waits. The cost
+ * does not depend on the number of students. The lock comes before the lock of any student.
  * @throws DomainError limit_reached if the plan does not bill overage
  */
 export async function lockSeats(
@@ -60,8 +61,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // The count is locked before the changes are rolled up, never after. Otherwise a transaction with locked changes that waits for the count
-  // would deadlock with a transaction that holds the count and asks for more seats.
+  // The count is locked before the changes are rolled up, never after. Otherwise a deadlock is possible: one transaction has locked
+  // changes and waits for the count, while another transaction has locked the count and reserves more seats.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -77,8 +78,8 @@ export async function lockSeats(
 }
 
 /**
- * Checks whether the club has a free seat now, without reserving it and without a lock. For sign-ups, which take the seat when they are
- * confirmed (DEC-62).
+ * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups use it, because they use a seat only
+ * when they are confirmed (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -102,7 +103,7 @@ function noSeatLeft(addressee: Addressee): DomainError {
     : new DomainError('limit_reached', "The plan's allowance of students is used up.");
 }
 
-/** Records that reserved seats beyond the allowance were taken. */
+/** Records that reserved seats beyond the allowance are in use. */
 export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedSeats, now: Date): Promise<void> {
   await recordOverage(tx, clubId, 'students', excess, now);
 }

@@ -29,11 +29,11 @@ interface PlanRow {
   stored: string;
   /** The used part of this month's AI budget, in millionths of a US dollar. */
   spent: string;
-  /** The sums of the add-ons in force, by kind. */
+  /** The sums of the add-ons that count now, by kind. */
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
-/** A condition: `add_on` is in force. An AI budget is in force only in the month in which it was paid. */
+/** A condition: `add_on` counts now. An AI budget counts only in the month in which it was paid. */
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 

@@ -1,4 +1,4 @@
-/** Reads the events of the payment processor, and derives a club's plan from all of them, in whatever order they arrive. */
+/** Reads the events of the payment processor, and derives a club's plan from all events in any order of arrival. */
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
 import { planAfterCancellation, plans } from './plans.policy.ts';
 
@@ -24,10 +24,10 @@ export interface ReadEvent extends PlanEvent {
   priceUnknown: boolean;
 }
 
-/** @returns the plan of a price, by its lookup key or the configured map */
+/** @returns the plan of a price, by the price's lookup key or by the configuration */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans texts `<id of a price>=<plan>`. A lookup key that is the name of a plan needs no such text */
+/** @param pricePlans texts `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
@@ -38,14 +38,14 @@ export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
 type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
 
 /**
- * The types of events that matter, each with its reader. Events of the same second are ordered like this list: the creation of a
- * subscription comes before its changes, and a failed charge before the successful one.
+ * The types of events that matter, each with the function that reads it. Events of the same second are sorted in the order of this list:
+ * the creation of a subscription comes before its changes, and a failed charge before the successful charge.
  */
 const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Says> = {
   'checkout.session.completed': (session) => ({
     customerId: idAt(session, 'customer'),
     subscriptionId: idAt(session, 'subscription'),
-    // `client_reference_id` is not trusted, because a person who follows a payment link can set it in the URL.
+    // `client_reference_id` is not trusted, because anyone who opens a payment link can set it in the URL.
     namedClub: textAt(session, 'metadata', 'club_id'),
   }),
   'customer.subscription.created': readSubscription,
@@ -60,7 +60,10 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
 };
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
-/** The status for each status of the processor. An unlisted status, such as `incomplete`, has not begun and means nothing yet. */
+/**
+ * The status for each status of the processor. A subscription with another status, such as `incomplete`, has not begun and has no effect
+ * yet.
+ */
 const statuses: Readonly<Record<string, PlanStatus>> = {
   active: 'active',
   trialing: 'active',
@@ -128,8 +131,8 @@ export interface PlanState {
 }
 
 /**
- * Derives a club's plan from its events. The result depends on the events and their own times, never on the order of their arrival. The
- * newest living subscription counts, or else the newest ended one.
+ * Derives a club's plan from its events. The result depends on the events and their own times, never on the order of arrival. The newest
+ * subscription that has not ended counts, or else the newest ended subscription.
  * @param openingPlan the plan of the club without any subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
@@ -159,7 +162,7 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // A canceled subscription never comes back. A later successful charge was for the time before.
+  // A canceled subscription never becomes active again. A later successful charge paid for the time before the cancellation.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,
@@ -176,7 +179,7 @@ function inTheirOrder(a: PlanEvent, b: PlanEvent): number {
   return a.created.getTime() - b.created.getTime() || rankOf(a) - rankOf(b) || (a.id < b.id ? -1 : 1);
 }
 
-/** Reads the value at a path of a value of any shape. */
+/** Reads the value at a path in any JSON value. */
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) =>

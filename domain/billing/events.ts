@@ -17,12 +17,13 @@ import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './e
 export async function receiveEvent(db: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   return db.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
-    // The events of one customer are processed one after another. The event that names the club must see the events that waited for it.
+    // The events of one customer are processed one after another. So the event that names the club sees the earlier events of the
+    // customer, which wait for the club.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
-    const known = await clubOfCustomer(tx, event.customerId);
+    const customerClub = await clubOfCustomer(tx, event.customerId);
     const named = await clubNamed(tx, event);
-    const clubId = known ?? named;
+    const clubId = customerClub ?? named;
     if (clubId === undefined) return recordOnce(tx, event, null, 'unknown_club', now);
     if (named !== undefined && named !== clubId) return recordOnce(tx, event, clubId, 'customer_of_another_club', now);
     return follow(tx, clubId, event, now);
@@ -33,7 +34,7 @@ function saysSomething(event: ReadEvent): boolean {
   return event.status !== null || event.priceUnknown || event.subscriptionId !== null;
 }
 
-/** Adds the event to the club's events, together with earlier events of the customer that waited until the club was known. */
+/** Adds the event to the club's events, together with earlier events of the customer that were stored without a club. */
 async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   const club = await tx.one<{ openingPlan: PlanName }>(
     sql`SELECT opening_plan AS "openingPlan" FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`,
@@ -77,7 +78,7 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The club that the event names, if it exists. An event of another environment names a club that does not exist here. */
+/** The club that the event names, if the club exists. An event of another environment names a club that does not exist here. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
   const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);

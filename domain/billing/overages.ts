@@ -1,4 +1,7 @@
-/** Records how far a club exceeds allowances that bill overage: when something is added, and again in each month (BILL-7). */
+/**
+ * Records how far a club exceeds the allowances for which its plan bills overage: when records are added, and again in each new month
+ * (BILL-7).
+ */
 import { OverageTurn } from '../../entities/billing/overage-turn.ts';
 import type { Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -9,7 +12,7 @@ import { limitOf, termsOf, type Terms } from './terms.ts';
 
 /**
  * Records how far a club exceeds an allowance. The highest excess of each month, in the club's time zone, counts. The end of the month is
- * recorded too, because the excess may continue ({@link turnMonths}).
+ * stored too, because the excess may continue in the next month ({@link turnMonths}).
  * @param excess in the resource's unit; 0 records nothing
  */
 export async function recordOverage(
@@ -46,21 +49,21 @@ export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Da
   }
 }
 
-/** Clubs of a round. Each is a transaction of some milliseconds. */
+/** The maximum number of clubs in a round. Each club is a transaction of some milliseconds. */
 const turnsPerRound = 200;
 
 /**
- * Begins a new month for clubs that exceeded an allowance in the last one. Their remaining excess is recorded for the new month. After
- * months without a worker, each month gets its record. Safe to repeat, and to run twice at the same time.
+ * Begins a new month for clubs that exceeded an allowance in the last month. The remaining excess is recorded for the new month. If no
+ * worker ran for some months, each of these months gets its record. Safe to repeat, and to run twice at the same time.
  */
 export async function turnMonths(db: Database, now: Date): Promise<{ turned: number; more: boolean }> {
   const due = await db.rows<Pick<OverageTurn, 'clubId'>>(sql`
     SELECT ${columns(OverageTurn, ['clubId'])} FROM overage_turns WHERE turns_at <= ${now} ORDER BY turns_at LIMIT ${turnsPerRound}`);
   for (const { clubId } of due)
     await db.transaction(async (tx) => {
-      const turn = await tx.one<Pick<OverageTurn, 'turnsAt'>>(sql`
+      const monthTurn = await tx.one<Pick<OverageTurn, 'turnsAt'>>(sql`
         DELETE FROM overage_turns WHERE club_id = ${clubId} AND turns_at <= ${now} RETURNING ${columns(OverageTurn, ['turnsAt'])}`);
-      if (turn) await recordPresentOverages(tx, clubId, turn.turnsAt);
+      if (monthTurn) await recordPresentOverages(tx, clubId, monthTurn.turnsAt);
     });
   return { turned: due.length, more: due.length === turnsPerRound };
 }

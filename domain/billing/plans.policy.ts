@@ -68,7 +68,7 @@ export const plans = {
   },
 } as const satisfies Record<PlanName, Plan>;
 
-/** The plan after a canceled subscription. Existing data beyond it stays, but nothing more can be added. */
+/** The plan after a canceled subscription. Existing data beyond this plan's allowances remains, but nothing can be added. */
 export const planAfterCancellation: PlanName = 'starter';
 
 /** The add-ons, in packages. Prices are in the smallest unit of the currency. */

@@ -1,4 +1,7 @@
-/** Finds charges of add-ons that the processor knows and the database lost, for example after a failover to a lagging replica (BILL-6). */
+/**
+ * Finds charges of add-ons that the payment processor has and the database lost, for example after a failover to a replica that was
+ * behind (BILL-6).
+ */
 import { addOnKinds } from '../../entities/billing/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -8,8 +11,8 @@ import { addOns } from './plans.policy.ts';
 import type { AddOnDeps } from './settling.ts';
 
 /**
- * Restores each purchase that was paid since then and has no row, by the id in the payment. Its workflow finds the payment and settles it.
- * Safe to repeat: a purchase with a row stays as it is.
+ * Restores each purchase that was paid since the given time and has no row, by the id in the payment. Its workflow finds the payment and
+ * settles the purchase. Safe to repeat: a purchase with a row does not change.
  * @returns the ids of the restored purchases
  * @throws Error without a processor
  */

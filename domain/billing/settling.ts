@@ -1,6 +1,6 @@
 /**
- * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies meanwhile, the club is charged
- * once and gets its add-on.
+ * The step of an add-on: claim, charge, record (ENG-2). The club is charged once and gets its add-on, even if the step runs several times
+ * or a process dies during it.
  */
 import type { Queries, Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
@@ -70,7 +70,7 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 
 /**
  * Charges a claimed add-on, and records the outcome.
- * @param wakeAfter whether to wake the add-on's workflow if it stays pending. For callers other than that workflow
+ * @param wakeAfter true to wake the add-on's workflow if the add-on stays pending. For callers other than that workflow
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -86,7 +86,8 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
   if (!processor) return { result: 'unknown', code: 'not_configured' };
   const { id: addOnId, customerId, createdAt } = claimed;
   try {
-    // Also at the first attempt, because a failover to a lagging replica may have lost the row of an earlier one (BILL-6).
+    // The first attempt also looks for an earlier charge, because a failover to a replica may have lost the row of an earlier attempt
+    // (BILL-6).
     const earlier = await processor.findCharge(customerId, addOnId);
     if (earlier) return earlier;
     if (now.getTime() - createdAt.getTime() > chargesUntilMs) return { result: 'declined' };
@@ -101,13 +102,16 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
   }
 }
 
-/** Saves the payment method before the first charge, because a repetition under the same key must be identical. @returns false if the claim is lost */
+/**
+ * Saves the payment method before the first charge, because a repeated request with the same idempotency key must be identical.
+ * @returns false if the claim is lost
+ */
 async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
   const { affected } = await db.manager.update(AddOn, { id, fence, status: 'pending' }, { paymentMethodId });
   return affected !== 0;
 }
 
-/** A lost lease does no harm: the add-on's workflow has taken over. A requested wake is sent in any case. */
+/** A lost lease does no harm, because the add-on's workflow then continues. A requested wake is sent in any case. */
 async function record(
   tx: Transaction,
   claimed: ClaimedAddOn,

@@ -4,7 +4,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
-/** The plan of a club: the plan from billing, or else the plan that it opened with (DEC-20). */
+/** The plan of a club: the plan from billing, or else the plan with which the club was opened (DEC-20). */
 export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
@@ -15,7 +15,7 @@ export interface Terms {
   bought: string;
 }
 
-/** The columns of {@link Terms}. @param kind of permanent add-ons. Add-ons of the AI budget count for one month only */
+/** The columns of {@link Terms}. @param kind SQL for the sum of permanent add-ons. Add-ons of the AI budget count for one month only */
 export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
   sql`${planOf(clubId)} AS plan,
     (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;

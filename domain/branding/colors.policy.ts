@@ -1,4 +1,4 @@
-/** Whether a colour is readable by WCAG 2.2 (success criterion 1.4.3). */
+/** Decides whether a colour is readable by WCAG 2.2 (success criterion 1.4.3). */
 
 /** The least contrast between text of normal size and its background. */
 const leastContrast = 4.5;
@@ -12,7 +12,7 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** @param color `#rrggbb` @returns the contrast with white, from 1 to 21: links are on white, and buttons have white words */
+/** @param color `#rrggbb` @returns the contrast with white, from 1 to 21. Links are shown on white, and buttons have white text */
 export function contrastWithWhite(color: string): number {
   return 1.05 / (luminance(color) + 0.05);
 }

@@ -12,7 +12,7 @@ export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: strin
   return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
 }
 
-/** @returns a paragraph for each line of the legal footer and each link; empty without any */
+/** @returns a paragraph for each line of the legal footer and for each link; empty if there is neither */
 export function footerHtml(
   { legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>,
   direction: Direction,

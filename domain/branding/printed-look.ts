@@ -14,13 +14,13 @@ export const printedLogoRules = {
   mostFileBytes: 4 * 1_024 * 1_024,
   /** The largest picture in the document, in bytes. */
   mostPictureBytes: 200 * 1_024,
-  /** From the first read to the picture. After that the document is printed without a logo. */
+  /** The time limit from the first read to the picture. After it the document is printed without a logo. */
   patienceMs: 10_000,
-  /** Processes that make pictures at the same time, for all clubs. */
+  /** The maximum number of processes that create pictures at the same time, for all clubs. */
   processes: 2,
-  /** Bytes of all pictures in memory. */
+  /** The maximum size of all pictures in memory, in bytes. */
   rememberedBytes: 16 * 1_024 * 1_024,
-  /** The least share of the printed pixels that a sharp enough variant has. */
+  /** A variant is sharp enough if it has at least this share of the printed pixels. */
   leastShare: 0.75,
 } as const;
 
@@ -30,14 +30,14 @@ interface Size {
   height: number;
 }
 
-/** A variant of the logo in the object store. The content of its key never changes. */
+/** A variant of the logo in the object store. The bytes of a key never change. */
 export interface LogoFile extends Size {
   key: string;
   sizeBytes: number;
 }
 
 export interface PrintedLook {
-  /** `#rrggbb`; null for the standard accent, for which documents have their own colours. */
+  /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
   /** Null if there is no logo, if its file is not public, or if no picture could be made of it. */
   logo: LogoFile | null;
@@ -77,7 +77,10 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
   return usable.find(isSufficient) ?? usable.at(-1);
 }
 
-/** `unreadable`: the bytes never give a picture. `unavailable`: they could not be read in time; another try may succeed. */
+/**
+ * `unreadable`: no picture can be created from the bytes. `unavailable`: the bytes could not be read in time, and another try may
+ * succeed.
+ */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
 /** The newest pictures, by the variant's key and the printed size. */
@@ -91,7 +94,7 @@ const beingMade = new Map<string, Promise<LogoPicture>>();
 const permits = createClubPermits(printedLogoRules.processes);
 
 /**
- * Reads a variant and makes the printed picture. It never throws: no document fails because of its logo.
+ * Reads a variant and creates the printed picture. It never throws, so that no document fails because of its logo.
  * @param printSize size of the printed logo, in pixels
  */
 export async function readLogo(
@@ -101,8 +104,8 @@ export async function readLogo(
   printSize: Size,
 ): Promise<LogoPicture> {
   const name = `${logo.key} ${printSize.width}x${printSize.height}`;
-  const known = remembered.get(name);
-  if (known !== undefined) return known;
+  const cachedPicture = remembered.get(name);
+  if (cachedPicture !== undefined) return cachedPicture;
   const making = beingMade.get(name) ?? makeLogo(storage, clubId, logo, printSize).catch(() => 'unavailable' as const);
   beingMade.set(name, making);
   try {
@@ -126,11 +129,11 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // A store that ignores the signal must not delay the document.
+  // A store that ignores the abort signal must not delay the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 
-/** @returns undefined if the file was deleted or its size differs from its row */
+/** @returns undefined if the file was deleted, or if its size differs from the size in its row */
 async function readWhole(
   storage: Pick<ObjectStore, 'stream'>,
   key: string,

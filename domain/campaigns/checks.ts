@@ -36,19 +36,19 @@ export async function schedulingProblems(
   campaign: CampaignRow,
   now: Date,
 ): Promise<FoundProblems<Problem>> {
-  const found = await findProblems(db, campaign);
-  if (found.ofAudience.length > 0) return allOf(found);
+  const problems = await findProblems(db, campaign);
+  if (problems.ofAudience.length > 0) return allOf(problems);
   const [reached] = await reachedStudents(db, campaign, 1, now);
-  if (reached) return allOf(found);
+  if (reached) return allOf(problems);
   const empty = {
     path: audiencePath,
     code: 'empty_audience',
     message: 'The campaign would reach no student. `audience` shows how many students are left out, and why.',
   };
-  return allOf({ ...found, ofAudience: [empty] });
+  return allOf({ ...problems, ofAudience: [empty] });
 }
 
-/** @returns whether a problem prevents the beginning. An audience that has become empty is no problem then */
+/** @returns whether a problem prevents the start. An empty audience is then no problem */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
@@ -63,7 +63,7 @@ interface CampaignProblems {
 async function findProblems(db: Queries, campaign: CampaignRow): Promise<CampaignProblems> {
   const { clubId, audience } = campaign;
   const sender = await db.manager.existsBy(MailSender, { clubId });
-  const known = await knownIdsIn(db, clubId, [audience]);
+  const existingIds = await knownIdsIn(db, clubId, [audience]);
   const missingSender = {
     path: '$',
     code: 'missing_sender',
@@ -71,7 +71,7 @@ async function findProblems(db: Queries, campaign: CampaignRow): Promise<Campaig
   };
   return {
     ofEmail: await emailProblems(db, campaign),
-    ofAudience: conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }),
+    ofAudience: conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }),
     ofClub: sender ? [] : [missingSender],
   };
 }
@@ -92,7 +92,7 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience, each with the first reason for which the campaign would leave them out.
+ * Selects the students of the audience, each with the first reason for which the campaign would omit the student.
  * @returns SQL with the columns `student` (id) and `left_out`
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
@@ -121,11 +121,11 @@ export async function reachedStudents(
 }
 
 async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRow): Promise<boolean> {
-  const known = await knownIdsIn(db, clubId, [audience]);
-  return conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }).length > 0;
+  const existingIds = await knownIdsIn(db, clubId, [audience]);
+  return conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }).length > 0;
 }
 
-/** @returns the text after FROM: `audience`, each `student` in it, and the `suppression` of the student's address */
+/** @returns the SQL after FROM, with `audience`, each `student` of it, and the `suppression` of the student's address */
 const audienceWithStudents = (clubId: Id, audience: Condition, now: Date): Sql =>
   sql`(${audienceOf(clubId, audience, now)}) AS audience
       JOIN students student ON student.id = audience.student

@@ -29,7 +29,10 @@ const rightToLeft =
   /\p{Script=Arabic}|\p{Script=Hebrew}|\p{Script=Syriac}|\p{Script=Thaana}|\p{Script=Nko}|\p{Script=Adlam}/u;
 const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
-/** The contrasts in order, each with a score of a student. The first of the highest scores wins. Undefined means no match. */
+/**
+ * The contrasts in order, each with a function that scores a student. The first student with the highest score represents the contrast.
+ * Undefined means that the student does not match.
+ */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],
   ['longest_name', ({ name, confirmed }) => (confirmed ? length(name) : undefined)],
@@ -46,7 +49,7 @@ const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
  * @param students of the audience, the newest first
- * @returns at most ten distinct students: one for each contrast that a student shows, then the newest others
+ * @returns at most ten distinct students: one for each contrast, then the newest other students
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {
   const chosen = new Map<Id, { student: Candidate; because: Contrast }>();

@@ -21,7 +21,7 @@ interface CampaignInput {
   name: string;
   content?: Partial<EmailContent>;
   audience?: Condition;
-  /** Minutes of the club's local day. Two equal minutes mean the whole day. */
+  /** Minutes of the club's local day. If both are equal, the window is the whole day. */
   send_window?: { from: number; to: number };
 }
 
@@ -59,7 +59,10 @@ export async function createCampaign(
   });
 }
 
-/** The maximum number of campaigns of a club, sent ones included. More than a club sends, but few enough to list and keep (CAMP-12). */
+/**
+ * The maximum number of campaigns of a club, including sent campaigns. It is more than a club sends, and few enough to list and store
+ * (CAMP-12).
+ */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
@@ -90,7 +93,10 @@ const windowOfDay = (window: CampaignInput['send_window']) =>
     ? { windowFrom: null, windowTo: null }
     : { windowFrom: window.from, windowTo: window.to };
 
-/** Changes the fields of a draft that are present. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived */
+/**
+ * Changes the fields of a draft that are present.
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived
+ */
 export async function updateCampaign(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -123,7 +129,10 @@ export async function deleteCampaign({ db }: DatabaseDeps, clubId: Id, campaignI
   });
 }
 
-/** Creates a draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached, media_archived */
+/**
+ * Creates a draft with the same e-mail, audience and window.
+ * @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached, media_archived
+ */
 export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return db.transaction(async (tx) => {
     const { name, content, audience, send_window: window } = await readCampaign(tx, clubId, campaignId);

@@ -27,7 +27,7 @@ export interface ImageDeps {
   publicFilesUrl: string;
 }
 
-/** Only these files may become public: no student's picture, and no file that was removed since it was chosen. */
+/** Only files of the library may become public: no student's picture, and no file that was removed since it was chosen. */
 const libraryImage = {
   purpose: 'library',
   provider: 'objstore',
@@ -37,8 +37,8 @@ const libraryImage = {
 } as const;
 
 /**
- * Records the images in e-mails of a draft as files that it uses (MED-14). A draft may name a file that is not an image, or was deleted; its
- * problems show that. The caller holds the lock of the draft, and has not locked the club's row yet.
+ * Records the images in e-mails of a draft as files that the draft uses (MED-14). A draft may name a file that is not an image or was
+ * deleted, and the draft's problems report this. The caller holds the lock of the draft, and has not locked the club's row yet.
  * @throws DomainError media_archived (an archived image that the draft did not name before)
  */
 export async function setImagesOf(
@@ -60,13 +60,13 @@ export interface LibraryImage {
   sizeBytes: number;
   /** The width of the original in pixels. Null if it is unknown. */
   width: number | null;
-  /** Why no picture for e-mails can be made of the image. Null if there is no problem. */
+  /** The reason why the image cannot be converted to a picture for e-mails. Null if there is no problem. */
   problem: MailPictureProblem | null;
-  /** The picture for e-mails. Absent if there is none, or if the image was never processed since pictures are made. */
+  /** The picture for e-mails. Absent if there is none, or if the image was last processed before such pictures existed. */
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** The keys are the ids as the e-mail writes them, in any case. */
+/** The keys are the ids as the e-mail writes them, in upper or lower case. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
 /** @returns the ready images of the club's library among these ids */
@@ -121,7 +121,7 @@ interface PublishedImage {
 /**
  * Publishes copies under names that cannot be guessed. A repetition writes the same copies under the same names.
  * @param cause the campaign that is frozen, or the version that is published
- * @returns the copies by id; undefined if an image was deleted or no picture can be made of it. Then the e-mail's problems show it
+ * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The e-mail's problems report this
  */
 export async function publishImages(
   deps: ImageDeps,
@@ -150,7 +150,7 @@ type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 
-/** @returns the e-mail with the URLs of its images in place of their ids */
+/** @returns the e-mail with the URLs of its images instead of their ids */
 export const withAddresses = (email: CompiledEmail, images: PublishedImages): CompiledEmail => ({
   ...email,
   images: email.images.map((mediaId) => images.get(mediaId)?.url ?? ''),
@@ -162,16 +162,17 @@ const extensions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads the picture that was made when the image was processed. For an older image it makes the picture now, or records why that fails.
- * @returns undefined if no picture can be made
+ * Reads the picture that was created when the image was processed. For an older image the function creates the picture now, or records
+ * why this fails.
+ * @returns undefined if the image cannot be converted
  */
 async function pictureOf(
   { db, storage }: ImageDeps,
   { id, objectKey, sizeBytes, problem, picture }: LibraryImage,
 ): Promise<{ bytes: Buffer; type: string; width: number } | undefined> {
   if (problem !== null) return undefined;
-  const stored = picture && (await storage.read(picture.objectKey, 0, picture.sizeBytes));
-  if (stored) return { bytes: stored, type: picture.mime, width: picture.width };
+  const pictureBytes = picture && (await storage.read(picture.objectKey, 0, picture.sizeBytes));
+  if (pictureBytes) return { bytes: pictureBytes, type: picture.mime, width: picture.width };
   const original = await storage.read(objectKey, 0, sizeBytes);
   const result = original ? await makeMailPicture(original) : 'image_unreadable';
   if (typeof result !== 'string') return result;

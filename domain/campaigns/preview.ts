@@ -32,7 +32,7 @@ export interface PreviewDeps {
 
 export type PageDeps = PreviewDeps & Pick<AddressedDeps, 'vault'>;
 
-/** The time in which the page of a preview and its images can be seen. */
+/** The time for which the page of a preview and its images can be opened. */
 const previewSeconds = 900;
 /** A preview checks only the newest students of a large audience, because a person waits for it. */
 const maxCandidates = 5_000;
@@ -124,13 +124,13 @@ interface Copy {
   text: string;
 }
 
-/** The maximum number of bytes of HTML and text in an answer. Mailboxes cut off much shorter e-mails. */
+/** The maximum size of HTML and text in an answer, in bytes. Mailboxes cut off e-mails that are much shorter than this. */
 const maxCopyBytes = 900_000;
 
 /**
- * Makes a copy with the original links, without a working unsubscribe link, and with the pictures that are sent.
+ * Creates a copy with the original links, without a working unsubscribe link, and with the pictures of the real mail.
  * @param values the known data of the recipient
- * @param imageSeconds how long the images can be seen
+ * @param imageSeconds the time for which the images can be opened
  * @throws DomainError campaign_has_problems, busy
  */
 export async function copyOf(
@@ -147,7 +147,7 @@ export async function copyOf(
   return whole(campaign, copies[0], { club_name: clubName, ...values }, wording);
 }
 
-/** @returns the bytes of HTML of the copy for an unknown student @throws DomainError campaign_has_problems, busy */
+/** @returns the size in bytes of the HTML in the copy for an unknown student @throws DomainError campaign_has_problems, busy */
 export async function htmlBytesOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number> {
   const { copies } = await makeCopies(deps, campaign, [{}], { ...forPreviews, mostBytes: 0 });
   return copies[0]?.htmlBytes ?? 0;
@@ -220,10 +220,10 @@ function whole(
   };
 }
 
-/** The unsubscribe link of a preview, which leads nowhere. An author cannot write this link. */
+/** The address behind the unsubscribe link of a preview. The link does nothing, and an author cannot write this address. */
 export const noWayOut = '#';
 
-/** Signs the URL of the picture that is sent. For an older, unprocessed image, it is the image in the library. */
+/** Signs the URL of the picture in the real mail. For an older image that was not processed, this is the image in the library. */
 function addressOf(
   storage: PreviewDeps['storage'],
   { objectKey, mime, picture }: LibraryImage,

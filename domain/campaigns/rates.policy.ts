@@ -1,4 +1,4 @@
-/** The rates of bounces and complaints at which a campaign pauses by itself (CAMP-16). Pure. */
+/** The rates of bounces and complaints at which a campaign pauses automatically (CAMP-16). The functions are pure. */
 
 /** The counts of a campaign since an administrator last resumed it, in mails. */
 export interface Rates {
@@ -8,12 +8,12 @@ export interface Rates {
   complained: number;
 }
 
-/** A rate of fewer mails means little. */
+/** A rate of fewer mails is not significant. */
 const minSent = 200;
 const maxBounceRate = 0.05;
 const maxComplaintRate = 0.003;
 
-/** @returns why the campaign must pause; undefined if it may go on */
+/** @returns the reason why the campaign must pause; undefined if it may continue */
 export function reasonInRates({ sent, bounced, complained }: Rates): 'bounces' | 'complaints' | undefined {
   if (sent < minSent) return undefined;
   if (complained > sent * maxComplaintRate) return 'complaints';

@@ -39,7 +39,8 @@ const moments = {
 } as const;
 
 /**
- * Lists recipients in the order in which they were frozen. Unfiltered pages neither repeat nor miss a recipient. Empty before the freeze.
+ * Lists recipients in the order in which they were frozen. Pages without a filter neither repeat nor miss a recipient. The list is empty
+ * before the freeze.
  * @throws DomainError not_found
  */
 export async function listDeliveries(
@@ -78,7 +79,10 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
   };
 }
 
-/** Tallies count `pending` and `sending` together, because `sending` changes too often. There are never many of those. */
+/**
+ * Tallies count `pending` and `sending` together, because `sending` changes too often. The rows in `sending` are always few, so they are
+ * counted one by one.
+ */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
   if (status === undefined && finalStatistics === null) return recipients;
@@ -96,10 +100,10 @@ async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStat
 }
 
 async function countSending(db: Queries, campaignId: Id): Promise<number> {
-  const counted = await db.one<{ mails: number }>(
+  const countRow = await db.one<{ mails: number }>(
     sql`SELECT count(*)::int AS mails FROM mails WHERE campaign_id = ${campaignId} AND status = 'sending'`,
   );
-  return counted?.mails ?? 0;
+  return countRow?.mails ?? 0;
 }
 
 /** The tallied lists of mails of each campaign, by status. */
@@ -131,17 +135,17 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
   });
   const of = (list: TalliedList, marked = false, subjectId = campaignId) => count({ list, subjectId, marked });
   const sending = Math.min(await countSending(db, campaignId), of('mails_open'));
-  const counted = <Key extends string>(lists: Readonly<Record<Key, TalliedList>>) =>
+  const countsOf = <Key extends string>(lists: Readonly<Record<Key, TalliedList>>) =>
     Object.fromEntries(Object.entries<TalliedList>(lists).map(([key, list]) => [key, of(list)])) as Record<Key, number>;
   return {
     recipients,
     pending: of('mails_open') - sending,
     sending,
-    ...counted(statusLists),
+    ...countsOf(statusLists),
     skip_reasons: Object.fromEntries(
       reasonLists.map(({ reason, list }) => [reason, of(list)] as const).filter(([, mails]) => mails > 0),
     ),
-    ...counted(eventLists),
+    ...countsOf(eventLists),
     machine_opened: of('mails_opened', true),
     machine_clicked: of('mails_clicked', true),
     links: links.map(({ id, url }) => ({
@@ -154,8 +158,8 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Keeps only ids, times and statuses in a removed student's recipient rows. A mail that is being sent completes normally, and its record
- * writes no address. Clicks and bounces are deleted but stay counted. An unknown outcome stays recorded: the mail may have arrived and must
- * not count as refused.
+ * contains no address. Clicks and bounces are deleted but still counted. An unknown outcome stays recorded: the mail may have arrived and
+ * must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

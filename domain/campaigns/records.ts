@@ -27,14 +27,14 @@ const fieldsWithoutContents = [
 
 const campaignColumns = columns(Campaign, [...fieldsWithoutContents, 'content', 'audience']);
 
-/** The columns of a listed row (CAMP-18). A page with all contents could have 100 MB. */
+/** The columns of a row in a list (CAMP-18). The campaigns of a page could have 100 MB together with their content. */
 export const summaryColumns = columns(Campaign, fieldsWithoutContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
   sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
       jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,
 );
 
 export interface CampaignRow extends Omit<RowOf<typeof campaignColumns>, 'content' | 'audience'> {
-  /** Maybe incomplete in a draft. */
+  /** May be incomplete in a draft. */
   content: Partial<EmailContent>;
   audience: Condition;
 }

@@ -1,12 +1,12 @@
-/** Removes recipients in small batches after their retention. The statistics stay for good (CAMP-17). */
+/** Removes recipients in small batches after their retention time. The statistics are never deleted (CAMP-17). */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { readStatistics } from './recipients.ts';
 
-/** The retention of a recipient's row, from the end of its campaign. */
+/** The time for which a recipient's row is stored after the end of its campaign. */
 const rowMs = 730 * 86_400_000;
-/** Rows of a batch. It takes some tens of milliseconds, so that no transaction waits long for a row. */
+/** The number of rows in a batch. A batch takes some tens of milliseconds, so that no transaction waits long for a row. */
 const batch = 1_000;
 
 /** Removes a batch of expired rows of one campaign. @returns the number of rows, and whether there may be more to do now */
@@ -15,8 +15,8 @@ export async function retainRecipients(
   now: Date,
 ): Promise<{ rows: { recipients: number }; more: boolean }> {
   const endedBy = new Date(now.getTime() - rowMs);
-  const removed = await db.transaction((tx) => removeRows(tx, endedBy, now));
-  return { rows: { recipients: removed ?? 0 }, more: removed !== undefined };
+  const removal = await db.transaction((tx) => removeRows(tx, endedBy, now));
+  return { rows: { recipients: removal ?? 0 }, more: removal !== undefined };
 }
 
 /** @returns undefined if no campaign has expired rows */
@@ -31,9 +31,9 @@ async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<nu
   // The statistics are saved before the first row is deleted, in the same transaction, because the tallies follow the rows.
   if (finalStatistics === null)
     await tx.manager.update(Campaign, id, { finalStatistics: await readStatistics(tx, clubId, id) });
-  const removed = await tx.run(
+  const removedRows = await tx.run(
     sql`DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE campaign_id = ${id} ORDER BY seq LIMIT ${batch} FOR UPDATE)`,
   );
-  if (removed < batch) await tx.manager.update(Campaign, id, { rowsRemovedAt: now });
-  return removed;
+  if (removedRows < batch) await tx.manager.update(Campaign, id, { rowsRemovedAt: now });
+  return removedRows;
 }

@@ -1,6 +1,6 @@
 /**
- * Sends one page of a campaign's mails. Each mail is claimed in a commit of its own, immediately before it is handed to the mail server, and
- * recorded after that. The service never sends a mail twice on its own (CAMP-6, CAMP-9).
+ * Sends one page of a campaign's mails. A commit of its own claims each mail immediately before the mail is given to the mail server. The
+ * outcome is recorded afterwards. The service never repeats a mail that may have arrived without a request of the club (CAMP-6, CAMP-9).
  */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
@@ -69,7 +69,7 @@ interface Scene {
   clubName: string;
   sender: MailSender;
   from: From;
-  /** Refusals in a row so far. */
+  /** The number of refusals in a row so far. */
   refusals: number;
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
@@ -117,8 +117,9 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 
 /**
  * Claims one mail for each idle connection, if campaign, student and address still allow it. The candidates have different addresses,
- * because one statement read them. The statement locks them by id before any other condition. The reason: just after a freeze, Postgres's
- * statistics contain no pending mails. A plan that begins with pending mails would then read all of them for each claim.
+ * because one statement read them. The statement locks the candidates by id before it checks any other condition. The reason: just after
+ * a freeze, Postgres's statistics contain no pending mails. A plan that begins with pending mails would then read all of them for each
+ * claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
@@ -213,7 +214,7 @@ function messageTo(
   };
 }
 
-/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the campaign goes on */
+/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the campaign continues */
 async function record(
   { db, onOutcome }: SendingDeps,
   scene: Scene,
@@ -225,7 +226,7 @@ async function record(
   const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
-  // The row of a removed student has no address. The server's answer must not bring the address back.
+  // The row of a removed student has no address. The server's answer must not write the address into the row again.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
@@ -235,7 +236,8 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // The campaign is locked. Otherwise a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending again.
+      // The campaign is locked. Otherwise a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending
+      // again.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -247,12 +249,12 @@ async function record(
   return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
 }
 
-/** Counts refusals in a row. Too many pause the campaign. Repeated successes write nothing. @returns whether the campaign goes on */
+/** Counts refusals in a row. Too many pause the campaign. Repeated successes write nothing. @returns whether the campaign continues */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {
   const { campaign } = scene;
-  const counted = await db.one<{ refusals: number }>(sql`UPDATE campaigns
+  const countRow = await db.one<{ refusals: number }>(sql`UPDATE campaigns
       SET refusals = CASE WHEN ${more}::int = 0 THEN 0 ELSE refusals + 1 END WHERE id = ${campaign.id} RETURNING refusals`);
-  scene.refusals = counted?.refusals ?? 0;
+  scene.refusals = countRow?.refusals ?? 0;
   if (scene.refusals < refusalsBeforePause) return true;
   await db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');

@@ -20,7 +20,7 @@ import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 type Record = RecordOf<'Campaign'>;
 
 /**
- * @param at the club's local time; immediately if absent
+ * @param at in the club's local time; immediately if absent
  * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a past or nonexistent time)
  */
 export async function scheduleCampaign(
@@ -30,7 +30,7 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // checked before the transaction, which then finds the cached result
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // compiled before the transaction, which then reads the result from the cache
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')
@@ -62,8 +62,8 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
 }
 
 /**
- * Turns a campaign that has not begun into a draft again. It is scheduled, or was paused before its recipients were frozen. So no mail has
- * been sent yet (DEC-156).
+ * Changes a campaign that has not begun into a draft again. The campaign is scheduled, or was paused before its recipients were frozen.
+ * So no mail has been sent yet (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
@@ -89,7 +89,10 @@ export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: Pause
   return move(tx, campaign, { status: 'paused', pauseReason, looksAt: now }, now);
 }
 
-/** Resumes a campaign. If its recipients are not frozen yet, it begins at its time, or immediately if that has passed. @throws DomainError not_found, campaign_state, feature_not_in_plan */
+/**
+ * Resumes a campaign. If its recipients are not frozen yet, it begins at its start time, or immediately if that time has passed.
+ * @throws DomainError not_found, campaign_state, feature_not_in_plan
+ */
 export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['paused'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
@@ -105,14 +108,17 @@ export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
   });
 }
 
-/** An administrator who resumes a campaign after too many bounces or complaints accepts them. Only later ones count from then on (CAMP-16). */
+/**
+ * An administrator who resumes a campaign after too many bounces or complaints accepts them. From then on, only later bounces and
+ * complaints count (CAMP-16).
+ */
 async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};
   const { sent, bounced, complained } = await readRates(tx, campaign);
   return { judgedSent: sent, judgedBounced: bounced, judgedComplained: complained };
 }
 
-/** Cancels a campaign. Recipients without a claim are skipped. @throws DomainError not_found, campaign_state */
+/** Cancels a campaign. Recipients that are not claimed are skipped. @throws DomainError not_found, campaign_state */
 export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
@@ -158,7 +164,7 @@ async function change(
   });
 }
 
-/** Writes a campaign's new state and wakes its run, whose wait may be over. The caller holds the lock of the row. */
+/** Writes a campaign's new state and wakes its run, which may be able to continue. The caller holds the lock of the row. */
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,

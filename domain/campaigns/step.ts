@@ -1,4 +1,7 @@
-/** The step of `campaign-run/<id>`: begins at the time, freezes the recipients, then sends one page of mails after another (CAMP-8, CAMP-9). */
+/**
+ * The step of `campaign-run/<id>`: begins at the start time, freezes the recipients, then sends one page of mails after another (CAMP-8,
+ * CAMP-9).
+ */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -45,9 +48,9 @@ export type CampaignStep =
 const pageSize = 1_000;
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const serverRestMs = 15_000;
-/** A start that was missed by more than this pauses the campaign, so that an administrator decides about old news. */
+/** If a start is late by more than this, the campaign pauses, so that an administrator decides whether the e-mail is still wanted. */
 const missedStartMs = 24 * 3_600_000;
-/** Resuming wakes a paused campaign. Its run still looks again at this interval. */
+/** A resumed campaign wakes its run. The run of a paused campaign also looks again at this interval. */
 const pausedLooksMs = 7 * 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -55,7 +58,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   const { db } = deps;
   const at = new Date(now);
   const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
-  if (!campaign) return { done: true, outcome: 'draft' }; // deleted as a draft
+  if (!campaign) return { done: true, outcome: 'draft' }; // the campaign was deleted as a draft
   const waiting = (waitingFor: Awaited, until?: number): CampaignStep => ({
     done: false,
     ...(until !== undefined && { at: until }),
@@ -70,7 +73,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // Claimed mails are still settled: by the worker that claimed them, or as unknown.
+      // Claimed mails are still settled, either by the worker that claimed them or with an unknown outcome.
       const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
@@ -89,8 +92,9 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Later students do not join. If the campaign
- * was unscheduled, changed and scheduled again meanwhile, nothing happens, and the next step compiles it again.
+ * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Students who join the audience later are
+ * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles
+ * it again.
  */
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;
@@ -122,15 +126,16 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes students who were removed during the freeze. The freeze reads students as they were when it began. The foreign keys of its mails
- * wait for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and finds them.
+ * Removes recipients who were removed as students during the freeze. The freeze reads the students as they were at its beginning. The
+ * foreign keys of its mails wait for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and then
+ * sees the mails.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
-  const removed = await tx.rows<{
+  const removedRecipients = await tx.rows<{
     id: Id;
   }>(sql`SELECT student.id FROM mails mail JOIN students student ON student.id = mail.student_id
     WHERE mail.campaign_id = ${campaignId} AND student.removed_at IS NOT NULL ORDER BY student.id`);
-  for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
+  for (const { id } of removedRecipients) await purgeStudentFromCampaigns(tx, id);
 }
 
 /** @returns undefined if the campaign has a problem that appeared after it was scheduled */
@@ -224,8 +229,8 @@ async function finishOrWait(
 }
 
 /**
- * Returns and records when there is more to do. If the run is lost, the sweeper finds the campaign by its row.
- * @param leased the end of the next lease. Its mail must not stay open for longer
+ * Returns the wait and records that there is more to do. If the run is lost, the sweeper finds the campaign by its row.
+ * @param leased the end of the next lease. The mail with this lease must not stay open for longer
  */
 async function rest(
   { db }: SendingDeps,

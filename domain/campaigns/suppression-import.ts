@@ -10,15 +10,16 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 
-/** The maximum number of rows of a file. They are read in some seconds, while a person waits. */
+/** The maximum number of rows of a file. A file of this size is read in some seconds, while a person waits. */
 export const maxRows = 50_000;
-/** The maximum number of faulty rows in the answer. Further ones are only counted. */
+/** The maximum number of faulty rows that the answer lists. Further faulty rows are only counted. */
 const maxFaults = 1_000;
 
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses each address of the column `email`, all or none. Only the keys of the addresses are kept, so the same file may be imported again.
+ * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored, so that the same file may
+ * be imported again.
  * @param body the file, read piece by piece. Its iteration throws body_too_large
  * @throws DomainError invalid_request (no readable header line, more than 50,000 rows, a line of more than 128 KB),
  *   suppression_limit_reached
@@ -49,17 +50,17 @@ export async function importSuppressions(
   };
   for await (const chunk of body) readPiece(chunk, false);
   readPiece(Buffer.alloc(0), true);
-  const added = await db.transaction((tx) => suppressAll(tx, clubId, [...keys.values()], now));
-  return { added, existing: keys.size - added, failed, errors: faults };
+  const addedCount = await db.transaction((tx) => suppressAll(tx, clubId, [...keys.values()], now));
+  return { added: addedCount, existing: keys.size - addedCount, failed, errors: faults };
 }
 
-/** The received part of a file that was not read yet. */
+/** The part of a file that was received and not read yet. */
 class File {
   #left: Buffer = Buffer.alloc(0);
   #format: FileFormat | undefined;
   #nextRow = 1;
 
-  /** @returns the rows that are complete by now */
+  /** @returns the rows that are complete so far */
   *rowsOf(bytes: Buffer, isLast: boolean): Generator<ReturnType<typeof readRows>['rows'][number]> {
     this.#left = Buffer.concat([this.#left, bytes]);
     if (!isLast && this.#left.length < importRules.pieceBytes) return;
@@ -73,7 +74,7 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // The end of a piece may be the beginning of a row. It is read together with the next piece.
+    // A row may begin at the end of a piece. This beginning is read together with the next piece.
     const minBytes = isLast ? 1 : importRules.pieceBytes;
     while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [

@@ -27,7 +27,7 @@ import type { SendingDeps } from './sending.ts';
 type Record = RecordOf<'TestMail'>;
 
 /**
- * Requests a copy. Its run sends it.
+ * Requests a copy, which a run then sends.
  * @param administratorId a confirmed member of the club
  * @throws DomainError not_found (campaign or member), feature_not_in_plan, campaign_has_problems
  */
@@ -38,7 +38,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // checked before the transaction, which then finds the cached result
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // compiled before the transaction, which then reads the result from the cache
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -99,7 +99,7 @@ interface Claimed extends Claim {
   language: string | null;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s) and its wait for a connection together. */
+/** Longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -107,9 +107,12 @@ const lease = defineLease(TestMail, {
   counts: 'attemptCount',
 });
 
-/** Waits after attempt 1, 2 …, in milliseconds. They are short, because a person waits for the mail. After the last attempt it is `failed`. */
+/**
+ * Waits after attempt 1, 2 …, in milliseconds. They are short, because a person waits for the mail. After the last attempt the mail is
+ * `failed`.
+ */
 const waitsMs = [10_000, 60_000] as const;
-/** The longest time for which S3 signs a URL. Images of a test are not published. */
+/** The longest time for which an S3 URL can be signed. Images of a test mail are not published. */
 const imageSeconds = 7 * 86_400;
 
 /** The step of `test-mail/<id>`. If a worker dies after sending, the mail is sent again. @param now Unix milliseconds */
@@ -137,7 +140,7 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // The campaign was changed since the request. A busy process is no reason to cancel: the step is repeated.
+    // The campaign was changed since the request. If the process is only busy, the mail is not canceled, and the step is repeated.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

@@ -28,7 +28,7 @@ export async function readBranding(db: Queries, publicUrl: string, clubId: Id): 
 }
 
 /**
- * Replaces the whole branding. An absent field gets the standard.
+ * Replaces the whole branding. An absent field gets its default.
  * @throws DomainError invalid_file if the logo is not a ready public image of the library; invalid_request if white text on the colour is
  *   unreadable, or a name or the footer has invisible characters
  */
@@ -53,7 +53,8 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // The uses come before the row, whose foreign key locks the club's row: files come before the club in the order of locks.
+    // The uses are written before the row, whose foreign key locks the club's row, because files come before the club in the order of
+    // locks.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)

@@ -64,8 +64,8 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest, no
 }
 
 /**
- * Invites a person by e-mail. Inviting the same address again replaces the open invitation. If the club has sent the address too many
- * mails, the mail is deferred, and the answer says until when (DEC-141).
+ * Invites a person by e-mail. A new invitation to the same address replaces the open invitation. If the club has sent the address too
+ * many mails, the mail is deferred, and the answer says until when (DEC-141).
  * @throws DomainError role_not_permitted if the caller is not an owner and the new or the replaced invitation is for an owner;
  *   already_member
  */
@@ -117,9 +117,9 @@ export async function inviteMember(
 }
 
 /**
- * Uses the invitation's token: the invited person becomes a member, with a new account if the e-mail has none. The reader of the mail owns
- * the address, so the account is confirmed too. The club is locked before the token is used. So the inviter's role cannot change meanwhile,
- * and changes of members take locks in the same order.
+ * Uses the invitation's token: the invited person becomes a member, and gets a new account if the e-mail address has none. The reader of
+ * the mail owns the address, so the account is confirmed too. The club is locked before the token is used. So the inviter's role cannot
+ * change at the same time, and all changes of members take locks in the same order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -158,7 +158,8 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * Checks the inviter's right again, because a process of the previous release does not end invitations with the right of their inviter.
+ * Checks again whether the inviter may give the role, because a process of the previous release does not end the invitations of a demoted
+ * inviter.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -170,8 +171,8 @@ async function requireGiver(
 }
 
 /**
- * A confirmed account keeps its name and password: the invitation opens the club, not the account. An unconfirmed account may be a
- * stranger's, so it is set up again for the person who proved to own the address.
+ * A confirmed account keeps its name and password, because the invitation gives access to the club and not to the account. An unconfirmed
+ * account may belong to a stranger. So it is set up again for the person who has proved to own the address.
  */
 async function accountFor(
   tx: Transaction,
@@ -180,10 +181,10 @@ async function accountFor(
   clubName: string,
   now: Date,
 ): Promise<Id> {
-  const known = await tx.one<{ id: Id }>(
+  const existingAccount = await tx.one<{ id: Id }>(
     sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
   );
-  if (known) return known.id;
+  if (existingAccount) return existingAccount.id;
   if (input.name === undefined || input.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required, because this e-mail has no account yet.');
   }
@@ -225,7 +226,10 @@ export async function changeMemberRole(
   });
 }
 
-/** Ends a membership. The person's sessions continue but have no rights in this club. @throws DomainError not_found, role_not_permitted, last_owner */
+/**
+ * Ends a membership. The person's sessions continue but have no rights in this club.
+ * @throws DomainError not_found, role_not_permitted, last_owner
+ */
 export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
@@ -240,7 +244,7 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 
 /**
  * Ends the open invitations of a person who may no longer give these roles, with their tokens and mails. Invitations without a recorded
- * inviter end too, because this person may have sent them, and inviting again is easy.
+ * inviter end too, because this person may have sent them, and a new invitation is easy.
  */
 async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
   if (roles.length === 0) return;
@@ -262,8 +266,8 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Locks a club's members, so that changes run one at a time, and checks the current role of the actor. A person who was removed or demoted
- * while the request waited is refused.
+ * Locks a club's members, so that changes run one after another, and checks the current role of the actor. If the actor was removed or
+ * demoted while the request waited, the request is refused.
  * @param by the acting administrator @returns the current role
  */
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {

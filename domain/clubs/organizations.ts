@@ -10,7 +10,7 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/** The number of suffixes to try. All but the first are random, so a failure is practically impossible. */
+/** The number of suffixes to try. All except the first are random, so a failure is practically impossible. */
 const slugTries = 5;
 
 /** The operator's settings for new clubs. */
@@ -54,11 +54,11 @@ export async function openOrganization(
 ): Promise<Organization> {
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM administrators WHERE id = ${ownerId} FOR NO KEY UPDATE`);
-    const owned = await tx.manager.countBy(Membership, { administratorId: ownerId, role: 'owner' });
-    if (owned >= newClubs.perAdministrator)
+    const ownedClubs = await tx.manager.countBy(Membership, { administratorId: ownerId, role: 'owner' });
+    if (ownedClubs >= newClubs.perAdministrator)
       throw new DomainError(
         'organization_limit_reached',
-        `You own ${owned} organizations. You may own at most ${newClubs.perAdministrator}.`,
+        `You own ${ownedClubs} organizations. You may own at most ${newClubs.perAdministrator}.`,
       );
     return createOrganization(tx, ownerId, { name, plan: newClubs.plan }, now);
   });

@@ -1,7 +1,7 @@
-/** The roles that a member may give to others and take from them (DEC-17). */
+/** The roles that a member may give to other members or end (DEC-17). */
 import type { Role } from '../../entities/clubs/values.ts';
 
-/** The roles that each role may give. Only owners can make owners. Editors and supporters can give no role. */
+/** The roles that each role may give. Only owners can give the role owner. Editors and supporters can give no role. */
 const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'editor', 'support'],
   admin: ['admin', 'editor', 'support'],

@@ -51,12 +51,17 @@ export async function signUpAdministrator(
       await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
       return true;
     }
-    const known = await findAdministratorByEmail(tx, email);
-    if (known?.passwordHash !== before) return false;
+    const existingAdministrator = await findAdministratorByEmail(tx, email);
+    if (existingAdministrator?.passwordHash !== before) return false;
     // After the first offer of another password than the account's, the owner must choose a password by a reset (ADR 5).
-    await noteOffer(tx, vault, 'administrator', known.id, { passwordHash, same }, now);
-    const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
-    await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id }, email }, now);
+    await noteOffer(tx, vault, 'administrator', existingAdministrator.id, { passwordHash, same }, now);
+    const template = existingAdministrator.verified ? 'administrator_already_registered' : 'administrator_verify_email';
+    await requestMail(
+      tx,
+      vault,
+      { template, clubId: null, recipient: { administratorId: existingAdministrator.id }, email },
+      now,
+    );
     return true;
   });
   // The account's password has changed since it was compared, for example because a form was sent twice. So the comparison is repeated.
@@ -64,8 +69,8 @@ export async function signUpAdministrator(
 }
 
 async function passwordOf(db: Queries, foldedEmail: string): Promise<string | null> {
-  const known = await db.one<Pick<Administrator, 'passwordHash'>>(
+  const existingAdministrator = await db.one<Pick<Administrator, 'passwordHash'>>(
     sql`SELECT ${columns(Administrator, ['passwordHash'])} FROM administrators WHERE email = ${foldedEmail}`,
   );
-  return known?.passwordHash ?? null;
+  return existingAdministrator?.passwordHash ?? null;
 }

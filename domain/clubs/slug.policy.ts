@@ -14,17 +14,20 @@ const reserved = new Set(
   ),
 );
 
-/** Whether clubs must not choose the slug. */
+/** Whether the slug is reserved, so that clubs must not choose it. */
 export function isReserved(slug: string): boolean {
   return reserved.has(slug);
 }
 
-/** @returns lower-case letters, digits and single hyphens. A reserved name gets `club` before it; a name without letters becomes `club` */
+/**
+ * @returns lower-case letters, digits and single hyphens. A reserved name gets the prefix `club-`, and a name without letters becomes
+ * `club`
+ */
 export function slugOf(name: string, suffix: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = withoutEnds(letters.replace(/[^a-z0-9]+/g, '-').slice(0, maxLength), '-');
-  const own = slug === '' || reserved.has(slug) ? ['club', slug] : [slug];
-  return [...own, suffix].filter((part) => part !== '').join('-');
+  const parts = slug === '' || reserved.has(slug) ? ['club', slug] : [slug];
+  return [...parts, suffix].filter((part) => part !== '').join('-');
 }
 
 /**

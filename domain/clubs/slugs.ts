@@ -1,4 +1,4 @@
-/** The slugs of a club: the current one, and former ones for some time. `club_slugs` has a row for each. */
+/** The slugs of a club: the current slug, and former slugs for some time. `club_slugs` has a row for each. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { ClubSlug } from '../../entities/clubs/club-slug.ts';
@@ -12,9 +12,9 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** The time for which a former slug leads to its club, so that no other club may take it (DEC-178). */
+  /** The time for which a former slug still finds its club, and no other club may use it (DEC-178). */
   answersForDays: 90,
-  /** The maximum number of former slugs of a club at a time, so that no club reserves names without end (DEC-179). */
+  /** The maximum number of former slugs of a club at a time, so that no club reserves an unlimited number of names (DEC-179). */
   former: 3,
 } as const;
 
@@ -24,7 +24,7 @@ const frontColumns = columns(Club, ['id', 'name', 'slug', 'language'], 'club');
 type FrontRow = RowOf<typeof frontColumns>;
 
 /**
- * @param typed a slug as in a host name. An invalid slug is looked up like every other, so that its answer takes as long
+ * @param typed a slug as in a host name. An invalid slug is looked up like every other slug, so that the answer takes as long
  * @returns the data that a front end shows before the sign-in (ACC-8)
  * @throws DomainError not_found, with the same answer for a malformed, an unknown and an expired slug
  */
@@ -52,10 +52,10 @@ const slugColumns = columns(ClubSlug, ['slug', 'clubId', 'answersUntil']);
 type SlugRow = RowOf<typeof slugColumns>;
 
 /**
- * Changes the slug of the club. The old slug answers for 90 days (ACC-9). The caller holds the lock of the club's row.
+ * Changes the slug of the club. The old slug still finds the club for 90 days (ACC-9). The caller holds the lock of the club's row.
  * @param change.from the current slug
  * @param change.to matches the pattern of the contract
- * @throws DomainError slug_taken (reserved, used by another club, or left by one less than 90 days ago), slug_limit_reached
+ * @throws DomainError slug_taken (reserved, used by another club, or used by another club less than 90 days ago), slug_limit_reached
  */
 export async function changeSlug(
   tx: Transaction,
@@ -70,7 +70,7 @@ export async function changeSlug(
   requireFree(rows, clubId, to, now);
   requireRoomForFormer(rows, clubId, to, now);
   await tx.run(
-    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // keeps the rows of a club few
+    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // limits the number of rows of a club
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {

@@ -1,4 +1,4 @@
-/** Spaces as a student sees them. One statement also says what the student may do in each space (COMM-1 to COMM-3). */
+/** Spaces as a student sees them. The same statement also returns what the student may do in each space (COMM-1 to COMM-3). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -15,8 +15,8 @@ import { memberCounts } from './counts.ts';
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
- * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from the read mark on. Without the
- * order, Postgres assumes that a space with few posts has many, and scans the posts of all spaces to find none.
+ * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from the read mark on. Without it,
+ * Postgres assumes that a space with few posts has many. It then scans the posts of all spaces and finds none.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
@@ -34,7 +34,7 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
      ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
-/** The spaces of the reader's club with the reader's membership. A student who left or is banned has no membership here. */
+/** The spaces of the reader's club with the reader's membership. A student who has left or is banned has no membership in this result. */
 export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
   return sql`FROM community_spaces space
     LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}

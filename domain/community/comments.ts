@@ -1,4 +1,4 @@
-/** Comments on posts, and replies to comments: one level (COMM-11). */
+/** Comments on posts, and replies to comments. A reply has no replies (COMM-11). */
 import { CommunityComment } from '../../entities/community/community-comment.ts';
 import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -108,10 +108,10 @@ export async function listComments(
     total: async () => {
       const listed = { list: 'post_comments', clubId: voice.clubId, subjectId: post.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
-      const own = await db.one<{ hidden: number }>(sql`
+      const ownCount = await db.one<{ hidden: number }>(sql`
         SELECT count(*)::int AS hidden FROM community_comments
          WHERE post_id = ${post.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
-      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+      return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
   return { rows: await presentComments(db, storage, voice, rows), total };
@@ -140,7 +140,7 @@ export async function updateComment(
   });
 }
 
-/** The author may always delete a comment, also after access has ended. @throws DomainError not_found, not_entitled */
+/** The author may always delete a comment, even after the author's access has ended. @throws DomainError not_found, not_entitled */
 export async function deleteComment(
   { db }: DatabaseDeps,
   voice: Voice,
@@ -149,7 +149,7 @@ export async function deleteComment(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await lockVoice(tx, voice);
-    // The lock orders this deletion after a reply that is being written. A later reply finds the comment deleted.
+    // Because of the lock, this deletion waits for a reply that is being written. A later reply finds that the comment is deleted.
     const post = await lockPostUnseen(tx, voice, publicId);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
     if (!comment.own) {
@@ -160,7 +160,10 @@ export async function deleteComment(
   });
 }
 
-/** Removes the body of a comment. A comment with replies stays in lists as deleted; any other disappears from lists. The caller holds its lock. */
+/**
+ * Removes the body of a comment. A comment with replies stays in lists as deleted; any other comment disappears from lists. The caller
+ * holds its lock.
+ */
 export async function removeCommentBody(
   tx: Transaction,
   comment: Pick<CommentRow, 'id' | 'state'>,

@@ -1,4 +1,4 @@
-/** The numbers of members, posts and comments come from tallies, so their cost does not grow with the numbers (ADR 11). */
+/** The numbers of members, posts and comments come from tallies, so that the cost does not grow with the numbers (ADR 11). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 

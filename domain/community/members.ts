@@ -64,7 +64,10 @@ interface MemberRef {
   studentId: Id;
 }
 
-/** Ends the membership, as leaving does; the student may join again. Safe to repeat. @throws DomainError not_found (also if the student was never a member) */
+/**
+ * Ends the membership, as leaving does; the student may join again. Safe to repeat.
+ * @throws DomainError not_found (also if the student was never a member)
+ */
 export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await requireSpace(tx, member.clubId, member.spaceId);
@@ -75,7 +78,10 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
   });
 }
 
-/** Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. Safe to repeat. @throws DomainError not_found */
+/**
+ * Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. Safe to repeat.
+ * @throws DomainError not_found
+ */
 export async function banMember(
   { db }: DatabaseDeps,
   { clubId, spaceId, studentId }: MemberRef,
@@ -93,7 +99,7 @@ export async function banMember(
   });
 }
 
-/** Lets a banned student join again. The student does not become a member by that. Safe to repeat. @throws DomainError not_found */
+/** Lets a banned student join again. This does not make the student a member. Safe to repeat. @throws DomainError not_found */
 export async function unbanMember(
   { db }: DatabaseDeps,
   { clubId, spaceId, studentId }: MemberRef,

@@ -1,4 +1,4 @@
-/** Students join and leave spaces, and choose which messages of a space they get (COMM-2, COMM-6). */
+/** Students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -20,17 +20,20 @@ type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
   /** The space is neither archived nor hidden without access. */
-  seen: boolean;
+  isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
   /** The student is or was a member. */
   known: boolean;
 }
 
-/** @returns the student's access and membership of the space. The caller holds the lock of the student. @throws DomainError not_found (no space of the club) */
+/**
+ * @returns the student's access and membership of the space. The caller holds the lock of the student.
+ * @throws DomainError not_found (no space of the club)
+ */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
   const row = await db.one<Standing>(sql`
-    SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS seen,
+    SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS "isVisible",
            membership.banned_at IS NOT NULL AS banned, membership.space_id IS NOT NULL AS known
       FROM community_spaces space
       LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
@@ -41,7 +44,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. A member stays as they are. Earlier posts count as read.
+ * Makes the student a member. Nothing changes for a member. Earlier posts count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
  */
 export async function joinSpace(
@@ -52,8 +55,8 @@ export async function joinSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen: isSeen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!isSeen) throw notFound('space');
+    const { isVisible, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isVisible) throw notFound('space');
     if (!hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
     if (banned) throw new RefusalToPerson('not_entitled', 'refusal.not_admitted_to_space');
     await tx.run(sql`
@@ -81,14 +84,14 @@ export async function leaveSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen: isSeen, known, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!isSeen && (!known || banned)) throw notFound('space');
+    const { isVisible, known, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isVisible && (!known || banned)) throw notFound('space');
     await endMembership(tx, { spaceId, studentId: reader.id }, now);
     return readSpaceOfMember(tx, storage, reader, spaceId, now);
   });
 }
 
-/** Only the student can bring the membership back, by joining. The caller holds the lock of the student. */
+/** Only the student can restore the membership, by joining again. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },
@@ -118,7 +121,7 @@ export async function updateMembership(
 }
 
 /**
- * Records up to when the student has read the space. The mark never moves back, and never beyond now.
+ * Records the time up to which the student has read the space. The mark never moves back, and never beyond now.
  * @throws DomainError not_found (the space, or no membership in it), invalid_request
  */
 export async function markSpaceRead(
@@ -141,7 +144,7 @@ export async function markSpaceRead(
 /** Locks the student. @throws DomainError not_found */
 async function requireMembership(tx: Transaction, reader: Reader, spaceId: Id, now: Date): Promise<void> {
   await lockStudent(tx, reader.clubId, reader.id);
-  if (!(await standingOf(tx, reader, spaceId, now)).seen) throw notFound('space');
+  if (!(await standingOf(tx, reader, spaceId, now)).isVisible) throw notFound('space');
   const member = await tx.one(sql`
     SELECT 1 FROM community_memberships
      WHERE space_id = ${spaceId} AND student_id = ${reader.id} AND left_at IS NULL AND banned_at IS NULL`);

@@ -14,8 +14,8 @@ import { setUses } from '../media/uses/uses.ts';
 import type { Voice } from './voices.ts';
 
 /**
- * Sets the files of a post, in their order. The caller holds the lock of the post, and of a student who wrote it. A student's file that the
- * post does not show any more counts as unsent again.
+ * Sets the files of a post, in their order. The caller holds the lock of the post, and of the student if a student wrote the post. A
+ * student's file that the post does not show any more counts as unsent again.
  * @throws DomainError invalid_file (for students), not_found, media_archived (for administrators)
  */
 export async function setPostFiles(
@@ -47,7 +47,7 @@ function asFile(error: unknown): never {
     : error;
 }
 
-/** For a deleted post: deletes a student's files for good; files of the library stay there. The caller holds the lock of the post. */
+/** For a deleted post: deletes a student's files for good, but not files of the library. The caller holds the lock of the post. */
 export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`SELECT media_id FROM community_post_files WHERE post_id = ${postId}`, now);
   await tx.manager.delete(CommunityPostFile, { postId });

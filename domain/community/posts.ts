@@ -28,7 +28,7 @@ const postColumns = columns(
   'written',
 ).and<AuthorRow>(authorColumns);
 
-/** The columns, with whether the voice wrote the post. */
+/** The columns, including whether the voice wrote the post. */
 const columnsFor = (voice: Voice) =>
   postColumns.and<{ own: boolean }>(sql`coalesce(${isOwn(voice, written)}, false) AS own`);
 export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
@@ -41,7 +41,7 @@ const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toS
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Posts and comments of all clubs share one set of ids, because reactions and reports name a target by its id alone. The advisory lock
+ * Posts and comments of all clubs share one set of ids, because a reaction or a report names its target only by id. The advisory lock
  * makes transactions that choose the same id wait for each other.
  * @param requestedId chosen by the caller @returns this id, or a new one @throws DomainError post_exists
  */
@@ -105,16 +105,19 @@ export async function listPosts(
     total: async () => {
       const listed = { list: 'space_posts', clubId: voice.clubId, subjectId: space.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
-      const own = await db.one<{ hidden: number }>(sql`
+      const ownCount = await db.one<{ hidden: number }>(sql`
         SELECT count(*)::int AS hidden FROM community_posts written
          WHERE space_id = ${space.id} AND student_id = ${voice.id} AND hidden_at IS NOT NULL AND state <> 'deleted'`);
-      return (await countListed(db, { ...listed, marked: false })) + (own?.hidden ?? 0);
+      return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
   return { rows: await presentPosts(db, storage, voice, rows), total };
 }
 
-/** @throws DomainError not_found (also if the post is hidden or deleted, or its space is not visible), not_entitled (no access to the space) */
+/**
+ * @throws DomainError not_found (also if the post is hidden or deleted, or its space is not visible), not_entitled (no access to the
+ * space)
+ */
 export async function readVisiblePost(
   db: Queries,
   storage: ObjectStore,
@@ -162,8 +165,8 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the voice, and takes a shared lock on a post. So the post is neither deleted nor closed for comments while the voice writes below
- * it.
+ * Locks the voice, and takes a shared lock on a post. So the post is neither deleted nor closed for comments while the voice writes a
+ * comment.
  * @throws DomainError not_found, not_entitled (no access, or not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
@@ -178,7 +181,10 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
   return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`);
 }
 
-/** Locks the post of a comment for a deletion of the comment, also if the author does not see the post any more. @throws DomainError not_found */
+/**
+ * Locks the post of a comment before the comment is deleted, even if the author does not see the post any more.
+ * @throws DomainError not_found
+ */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
   return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`, sql`written.state <> 'deleted'`);
 }
@@ -210,7 +216,10 @@ export async function updatePost(
   return readPost(db, storage, voice, sql`written.id = ${id}`);
 }
 
-/** The author may always delete a post, also after access has ended. Safe to repeat while the emptied post stays. @throws DomainError not_found, not_entitled */
+/**
+ * The author may always delete a post, even after the author's access has ended. Safe to repeat while the deleted post is still in lists.
+ * @throws DomainError not_found, not_entitled
+ */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockVoice(tx, voice);
@@ -224,8 +233,8 @@ export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: stri
 }
 
 /**
- * Removes the text of a post and its files. A post with comments of others stays in lists as deleted; any other disappears from lists.
- * The caller holds the lock of the post.
+ * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted; any other post disappears
+ * from lists. The caller holds the lock of the post.
  */
 export async function removePostBody(
   tx: Transaction,

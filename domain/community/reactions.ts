@@ -35,10 +35,10 @@ export async function reactionsTo(
 ): Promise<(targetId: Id) => RecordOf<'ReactionCount'>[]> {
   if (targetIds.length === 0) return () => [];
   const countOf = await countEach(db, voice.clubId, { lists, subjectIds: targetIds });
-  const own = await db.rows<Pick<CommunityReaction, 'targetId' | 'kind'>>(sql`
+  const ownReactions = await db.rows<Pick<CommunityReaction, 'targetId' | 'kind'>>(sql`
     SELECT ${columns(CommunityReaction, ['targetId', 'kind'])} FROM community_reactions
      WHERE target_id = ANY (${targetIds}::uuid[]) AND author_id = ${voice.id}`);
-  const isOwn = new Set(own.map(({ targetId, kind }) => `${targetId} ${kind}`));
+  const isOwn = new Set(ownReactions.map(({ targetId, kind }) => `${targetId} ${kind}`));
   return (targetId) =>
     reactionKinds.flatMap((kind) => {
       const count = countOf({ list: `reactions_${kind}`, subjectId: targetId, marked: false });

@@ -11,8 +11,8 @@ import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
 /**
- * Orders a report and a deletion: an earlier report is settled by the deletion, and a later report finds nothing to report. A deletion of
- * a comment locks the post too.
+ * Orders a report and a concurrent deletion by the lock of the post. A deletion settles an earlier report. A later report finds nothing
+ * to report. A deletion of a comment also locks the post.
  */
 const undeleted = sql`FOR SHARE OF written`;
 

@@ -104,7 +104,10 @@ export async function createSpace(
 const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
-/** The lock keeps the count valid until the commit, so two concurrent creations cannot both pass. @throws DomainError space_limit_reached */
+/**
+ * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
+ * @throws DomainError space_limit_reached
+ */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(CommunitySpace, { clubId })) >= maxSpaces)
@@ -119,7 +122,7 @@ function nameOf(text: string): string {
 }
 
 /**
- * Changes the fields that are present. If `auto_join` is switched on, a run of its own makes each student with access a member.
+ * Changes the fields that are present. If `auto_join` is switched on, a separate run makes each student with access a member.
  * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
@@ -153,7 +156,10 @@ export async function updateSpace(
   return readSpace(db, storage, clubId, spaceId);
 }
 
-/** Begins the run that brings the space's memberships up to date, or restarts it from the beginning. The caller holds the lock of the space. */
+/**
+ * Begins the run that brings the space's memberships up to date, or restarts it from the beginning. The caller holds the lock of the
+ * space.
+ */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });
   await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);
@@ -190,7 +196,10 @@ export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now
   return readSpace(deps.db, deps.storage, clubId, spaceId);
 }
 
-/** Restores an archived space at the end of the order. Any other space stays as it is. @throws DomainError not_found, feature_not_in_plan */
+/**
+ * Restores an archived space at the end of the order. Any other space stays as it is.
+ * @throws DomainError not_found, feature_not_in_plan
+ */
 export async function unarchiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
   await deps.db.transaction(async (tx) => {
     const { archivedAt } = await lockSpace(tx, clubId, spaceId);

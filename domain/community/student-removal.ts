@@ -8,21 +8,22 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { othersCommented } from './posts.ts';
 
 /**
- * The media context erases the student's files. Comments and replies of others stay, and the texts that they answer stay emptied. The
- * caller holds the lock of the student.
+ * The media context erases the student's files. Comments and replies of other people stay, and the deleted texts above them stay in lists
+ * without words. The caller holds the lock of the student.
  */
 export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.delete(CommunityMembership, { studentId });
   await tx.manager.delete(CommunityReaction, { authorId: studentId });
   await tx.manager.delete(CommunityReport, { studentId });
-  // Reasons that others gave about the student's texts may name the student.
+  // Reasons that other people gave about the student's texts may name the student.
   const posts = sql`SELECT id FROM community_posts WHERE student_id = ${studentId}`;
   const comments = sql`SELECT id FROM community_comments WHERE student_id = ${studentId}`;
   await tx.run(sql`UPDATE community_reports SET reason = NULL, settled_at = coalesce(settled_at, ${now}), outcome = coalesce(outcome, 'upheld')
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
-  // The locks come first. The statements below then see each reply that was being written, and a later reply finds an emptied text.
+  // The locks come first. The statements below then see each reply that was being written, and a later reply finds that the text is
+  // deleted.
   await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);
@@ -34,7 +35,10 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
      WHERE comment.student_id = ${studentId} AND comment.state = 'published'`);
 }
 
-/** A condition on `community_comments comment`: others have replied. The author's own replies do not count, because they are deleted too. */
+/**
+ * A condition on `community_comments comment`: other people have replied. The author's own replies do not count, because they are deleted
+ * too.
+ */
 const othersReplied = sql`EXISTS (
   SELECT FROM community_comments reply
    WHERE reply.reply_to = comment.id AND reply.state <> 'deleted' AND reply.student_id IS DISTINCT FROM comment.student_id)`;

@@ -1,4 +1,7 @@
-/** The people who write in the community, and their rights: students by access and membership, administrators everywhere (COMM-3). */
+/**
+ * The people who write in the community, and their rights: a student needs access and a membership, and an administrator may write
+ * everywhere (COMM-3).
+ */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -62,7 +65,10 @@ export async function requireWriter(
   return space;
 }
 
-/** Locks a student who writes, so that access, membership and removal are judged one after another. @throws DomainError not_found */
+/**
+ * Locks a student who writes, so that changes of access and membership and a removal come before or after this transaction.
+ * @throws DomainError not_found
+ */
 export async function lockVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
   if (kind === 'student') await lockStudent(tx, clubId, id);
 }
@@ -72,7 +78,7 @@ export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }
 
-/** A condition on a post or a comment: the voice sees it, hidden or not. */
+/** A condition on a post or a comment: the voice sees it, even if it is hidden. */
 export function isVisible(voice: Voice, row: Sql): Sql {
   if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
   return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;

@@ -1,6 +1,6 @@
 /**
- * Conditions over students: the audience of a campaign, or when an automation goes on. They are stored and answered in the form of the
- * contract, so their field names are wire names.
+ * Conditions over students: the audience of a campaign, or the condition of an automation's step. They are stored and returned in the
+ * form of the contract, so their field names are wire names.
  */
 import { all, raw, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 

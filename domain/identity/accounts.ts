@@ -14,8 +14,8 @@ import { requestMail } from '../mail/transactional/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
- * Locks the student's row for the rest of the transaction: first in the lock order (ENG-6). Facts about a student are written under this
- * lock, one change after another.
+ * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). Facts about a student are
+ * written under this lock, one change after another.
  * @throws DomainError not_found (also for a removed student and one of another club)
  */
 export async function lockStudent(
@@ -40,11 +40,11 @@ export interface NewAccount {
 }
 
 /**
- * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). A pending
- * sign-up is taken over, and its owner invited (DEC-62). The transaction must not hold the lock of a student yet, because a new student needs
- * the lock of the club's count first (docs/explanation/architecture.md#locks).
+ * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). If the address
+ * has a pending sign-up, it becomes an account of the club, and its owner is invited (DEC-62). The transaction must not have locked a
+ * student yet, because a new student needs the lock of the club's count first (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no seat for another student)
- * @throws StaleRead (the account was created or deleted since a look without a lock)
+ * @throws StaleRead (the account was created or deleted since a read without a lock)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -66,7 +66,7 @@ export async function findOrOpenAccount(
   return { studentId, created: !account, takenOver: account !== undefined };
 }
 
-/** @throws StaleRead: a sign-up or a correction has taken the address since the look */
+/** @throws StaleRead: a sign-up or a correction has taken the address since the read */
 async function insertStudent(
   tx: Transaction,
   vault: Vault,
@@ -83,8 +83,8 @@ async function insertStudent(
 }
 
 /**
- * Locks a student for an act that confirms the account in the club's name, such as a grant by hand. A pending sign-up is taken over, and
- * its owner invited. The transaction must not hold the lock of a student yet.
+ * Locks a student for an act that confirms the account in the club's name, such as a manual grant. A pending sign-up becomes an account
+ * of the club, and its owner is invited. The transaction must not have locked a student yet.
  * @throws DomainError not_found (also for a removed student and one of another club); limit_reached; StaleRead
  */
 export async function lockForClub(

@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. It does not matter whether the sign-up
- * created the account or met an existing one.
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInAdministrator(
@@ -29,7 +29,7 @@ export async function signInAdministrator(
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
-  const known = await db.one<{
+  const account = await db.one<{
     id: Id;
     passwordHash: string | null;
     offered: string | null;
@@ -42,16 +42,16 @@ export async function signInAdministrator(
          ON token.administrator_id = administrator.id AND token.purpose = 'administrator_sign_up_again'
         AND token.expires_at > ${now}
       WHERE administrator.email = ${foldEmail(email)}`);
-  const isRight = await passwordMatches(password, known?.passwordHash ?? null);
-  const isOffered = await passwordMatches(password, known?.offered ?? null);
-  if (!known || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
+  const isRight = await passwordMatches(password, account?.passwordHash ?? null);
+  const isOffered = await passwordMatches(password, account?.offered ?? null);
+  if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // Comparing took some time. A reset meanwhile must end this sign-in.
+    // The comparison of passwords took some time. If the password was reset during it, the sign-in fails.
     const unchanged = await tx.one(
-      sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
+      sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
-    return openAdministratorSession(tx, known.id, now);
+    return openAdministratorSession(tx, account.id, now);
   });
 }
 
@@ -78,7 +78,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password. Every other session and every mailed token ends. @throws DomainError weak_password, token_gone */
+/** Sets a new password. Every other sign-in session and every mailed token ends. @throws DomainError weak_password, token_gone */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -161,10 +161,10 @@ export async function findAdministratorByEmail(
   tx: Transaction,
   foldedEmail: string,
 ): Promise<KnownAdministrator | undefined> {
-  const known =
+  const account =
     await tx.one<KnownAdministrator>(sql`SELECT ${columns(Administrator, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
        FROM administrators WHERE email = ${foldedEmail} FOR UPDATE`);
-  return known;
+  return account;
 }
 
 async function mailIfKnown(
@@ -175,12 +175,12 @@ async function mailIfKnown(
   isRecipient: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const known = await findAdministratorByEmail(tx, foldEmail(email));
-    if (known && isRecipient(known)) {
+    const account = await findAdministratorByEmail(tx, foldEmail(email));
+    if (account && isRecipient(account)) {
       await requestMail(
         tx,
         vault,
-        { template, clubId: null, recipient: { administratorId: known.id }, email: foldEmail(email) },
+        { template, clubId: null, recipient: { administratorId: account.id }, email: foldEmail(email) },
         now,
       );
     } else {

@@ -1,4 +1,7 @@
-/** Confirming the address of an account, and deciding about its password. The rule is the same for students and administrators (ADR 5). */
+/**
+ * Confirms the address of an account, and decides which password the account keeps. The rule is the same for students and administrators
+ * (ADR 5).
+ */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -18,8 +21,8 @@ export interface Offer {
 }
 
 /**
- * Records the password of a repeated sign-up. Sign-in answers to the last one. A password that differs from the account's is stored
- * separately until the address is confirmed.
+ * Records the password of a repeated sign-up. Sign-in accepts the last one with `email_not_verified`. A password that differs from the
+ * account's is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -40,9 +43,10 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed. A confirmed account stays as it is. The password stays only if the proof was the
- * sign-up's own mail and no other password was offered meanwhile. The reason: any person can sign up with any address, and the reader of the
- * mails cannot tell whose sign-up a mail belongs to. A person without a password chooses one by a reset. Earlier mails are withdrawn.
+ * Confirms an account that was never confirmed. A confirmed account does not change. The account keeps its password only if the sign-up's
+ * own mail proved the address and no other sign-up offered another password. The reason: any person can sign up with any address, and the
+ * reader of the mails cannot see which sign-up sent a mail. A person without a password chooses one by a reset. Earlier mails are
+ * withdrawn.
  * @param proof `sign_up`: the mail of the sign-up; `other`: a code, which does not show who signed up
  */
 export async function confirmAddress(

@@ -1,8 +1,8 @@
-/** Device tokens. A token proves that its device has had a session of an account. Tokens are not stored (LIM-26). */
+/** Device tokens. A token proves that its device has had a sign-in session of an account. Tokens are not stored (LIM-26). */
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 
-/** The time in which a device is known after its last sign-in. */
+/** The time for which a device is recognized after its last sign-in. */
 const lifetimeMs = 180 * 24 * 3_600_000;
 const timeBytes = 6;
 const idBytes = 12;
@@ -11,7 +11,7 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account names the account by its address, so a change of the address forgets the device
+ * @param account identifies the account by its address, so that a change of the address makes the token invalid
  * @returns letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {

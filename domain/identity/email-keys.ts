@@ -8,7 +8,7 @@ import type { VaultDeps } from '../deps.ts';
 const batch = 1_000;
 
 /**
- * Fills in one batch. Safe to repeat: an address that is corrected meanwhile keeps its own key.
+ * Fills in one batch. Safe to repeat: an address that is corrected at the same time keeps its own key.
  * @returns the number of filled rows, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {

@@ -8,7 +8,7 @@ import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { followAccess } from '../joining/joining.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
-/** A person of a list. The address is folded and the name is tidy. */
+/** A person of a list. The address is folded and the name is normalized. */
 export interface ListedPerson {
   email: string;
   name: string;
@@ -17,18 +17,18 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
-  /** The account was a pending sign-up, and is confirmed by the club now (DEC-62). */
+  /** The account was a pending sign-up, and this act of the club confirms it (DEC-62). */
   takenOver: boolean;
 }
 
 /**
- * Finds the students of these addresses, opens accounts for the others, and locks all rows. The order of locks is: the club's count, if a
- * look without a lock finds a person who does not count yet; then the existing students, by their ids. The caller records facts and
- * mails about new students, and mails to students who are taken over.
+ * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. The order of locks: first the club's
+ * count, if a read without a lock finds a person who does not count yet, then the existing students by id. The caller records facts and
+ * mails about new students, and mails to students whose pending sign-up was confirmed.
  * @param people without duplicate addresses
- * @param room takes the number of new people, and returns how many of them may count. The first of the list do
+ * @param room receives the number of new people, and returns how many of them may count. The first people of the list count
  * @returns the accounts by address. People without a seat are absent
- * @throws StaleRead (an account was created or deleted since the look)
+ * @throws StaleRead (an account was created or deleted since the read)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -40,16 +40,18 @@ export async function findOrOpenAccounts(
 ): Promise<Map<string, FoundAccount>> {
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
   if (isCountHeld) await lockStudentCount(tx, clubId);
-  const there = new Map((await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]));
-  const uncounted = people.filter(({ email }) => there.get(email)?.isPending ?? true);
-  // A student was removed or got another address since the look. Students are locked by now, so it is too late to lock the count.
+  const existingAccounts = new Map(
+    (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
+  );
+  const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
+  // A student was removed or got another address since the read. Students are already locked, so it is too late to lock the count.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
   const accounts = new Map<string, FoundAccount>();
-  for (const { id, email, isPending } of there.values())
+  for (const { id, email, isPending } of existingAccounts.values())
     if (!isPending) accounts.set(email, { studentId: id, created: false, takenOver: false });
-  const pending = admitted.flatMap(({ email }) => there.get(email) ?? []);
+  const pending = admitted.flatMap(({ email }) => existingAccounts.get(email) ?? []);
   await takeOver(
     tx,
     pending.map(({ id }) => id),
@@ -57,12 +59,12 @@ export async function findOrOpenAccounts(
     now,
   );
   for (const { id, email } of pending) accounts.set(email, { studentId: id, created: false, takenOver: true });
-  const opened = admitted.filter(({ email }) => !there.has(email));
-  if (opened.length > 0)
-    for (const { id, email } of await insert(tx, vault, clubId, opened, now))
+  const newPeople = admitted.filter(({ email }) => !existingAccounts.has(email));
+  if (newPeople.length > 0)
+    for (const { id, email } of await insert(tx, vault, clubId, newPeople, now))
       accounts.set(email, { studentId: id, created: true, takenOver: false });
-  // A sign-up or a correction has taken one of the addresses since they were locked.
-  if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
+  // A sign-up or a correction has taken one of the addresses since the students were locked.
+  if (newPeople.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
@@ -97,13 +99,13 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name, key: addressKeyOf(vault, email) }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  const opened = await tx.rows<{
+  const newRows = await tx.rows<{
     id: Id;
     email: string;
   }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
      SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
        FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, position) ORDER BY position
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
-  await followAccess(tx, { clubId, studentIds: opened.map(({ id }) => id) }, now);
-  return opened;
+  await followAccess(tx, { clubId, studentIds: newRows.map(({ id }) => id) }, now);
+  return newRows;
 }

@@ -2,7 +2,7 @@
 import { isLeaked } from './leaked-passwords.ts';
 import { RefusalToPerson, type RefusalWords } from '../language/refusal.ts';
 
-/** The owner of a password. Public facts about the owner are not secret enough for a password. */
+/** The owner of a password. Public data about the owner must not be the main part of a password. */
 export interface PasswordOwner {
   email: string;
   /** The names of the person and of their clubs. */
@@ -11,9 +11,9 @@ export interface PasswordOwner {
 
 const minCharacters = 10;
 const minDistinct = 4;
-/** Letters and digits that must remain besides the public facts about the owner. */
+/** The number of letters and digits that must remain without the public data about the owner. */
 const minUnknown = 6;
-/** Shorter parts of a name or an address occur in many words. */
+/** Shorter parts of a name or an address occur in many words, so they are not removed. */
 const minPartLength = 3;
 
 /**
@@ -30,7 +30,7 @@ export function requireStrongPassword(password: string, owner?: PasswordOwner): 
   if (owner) requireUnknown(password, owner);
 }
 
-/** @throws DomainError weak_password if the password is hardly more than the owner's address, name or club */
+/** @throws DomainError weak_password if the password is little more than the owner's address, name or club */
 export function requireUnknown(password: string, { email, names }: PasswordOwner): void {
   const whole = lettersAndDigits(comparable(password));
   const parts = [email, ...names]
@@ -39,13 +39,13 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
     .map(lettersAndDigits)
     .filter((part) => part.length >= minPartLength)
     .toSorted((one, other) => other.length - one.length);
-  const rest = parts.reduce((left, part) => left.replaceAll(part, ''), whole);
+  const rest = parts.reduce((remainder, part) => remainder.replaceAll(part, ''), whole);
   if (rest !== whole && rest.length < minUnknown) throw weak('refusal.password_personal');
 }
 
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
-/** Treats characters that look alike, or have another width, as equal. */
+/** Replaces characters that look alike or have another width by the same character. */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();
 
 const lettersAndDigits = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
@@ -61,7 +61,10 @@ const standIns: Readonly<Record<string, string>> = {
   $: 's',
 };
 
-/** The variants of known passwords that attackers try: with digits around them, digits for letters, blanks between, or written twice. */
+/**
+ * The variants of leaked passwords that attackers try: with digits around them, digits for letters, blanks between letters, or written
+ * twice.
+ */
 function formsOf(text: string): readonly string[] {
   const plain = [text, text.replaceAll(/\s/g, '')];
   const once = plain.flatMap((form) => [form, unitOf(form)]);

@@ -8,7 +8,7 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password.normalize('NFC'), cost);
 }
 
-/** A hash with an unknown password. It is checked if there is no account, so that both cases take the same time. */
+/** A hash of a random password. It is checked if there is no account, so that both cases take the same time. */
 const unknownHash = hash(crypto.randomUUID(), cost);
 
 /** @param passwordHash null if there is no account or no password. The answer is then false, after the same time */

@@ -1,6 +1,6 @@
 /**
  * Pending sign-ups: accounts that were signed up but never confirmed (DEC-62). Any person can sign up with any address. So a pending
- * sign-up takes no seat of the club's plan, and the club or a sale takes it over without its password.
+ * sign-up uses no seat of the club's plan. The club or a sale can confirm it in its own name, and the account then loses its password.
  */
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../entities/identity/sign-up-network.ts';
@@ -25,10 +25,10 @@ interface Account {
 }
 
 /**
- * Locks a student who may be about to count. If the student does not count yet, it locks the club's count first
- * (docs/explanation/architecture.md#locks). The transaction must not hold the lock of a student.
+ * Locks a student who may begin to count. If the student does not count yet, the function locks the club's count first
+ * (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which a condition on students who were not removed
- * @returns the account, if it exists; and seats, if it is pending, or absent with `orNewIn`
+ * @returns the account, if it exists. Also seats, if the account is pending, or if it is absent and `orNewIn` is set
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(
@@ -46,7 +46,7 @@ export async function lockAccount(
   return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records the seat that a pending sign-up takes when it is confirmed. */
+/** Records the seat that a pending sign-up uses when it is confirmed. */
 export async function takeSeatOf(
   tx: Transaction,
   { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
@@ -56,9 +56,9 @@ export async function takeSeatOf(
 }
 
 /**
- * Takes pending sign-ups over in the name of the club or a sale, so that they count. Their passwords may be a stranger's and are removed. An
- * offered password still answers `email_not_verified`, so that sign-in does not reveal the takeover (ADR 5). The caller holds the locks of
- * the students and their seats.
+ * Confirms pending sign-ups in the name of the club or a sale, so that they count. Their passwords may belong to a stranger and are
+ * removed. Sign-in still answers `email_not_verified` to an offered password, so that it does not reveal the confirmation (ADR 5). The
+ * caller holds the locks of the students and their seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -81,17 +81,17 @@ export async function takeOver(
   );
 }
 
-/** The origin of a sign-up, and the sign-ups that the bounds do not count. */
+/** The origin of a sign-up, and the sign-ups that the limits do not count. */
 interface SignUpSource {
   /** The network of the caller. Undefined if it is unknown. */
   network: string | undefined;
-  /** A condition on a row of `students` that does not count as pending here. */
+  /** A condition on a row of `students` that these limits do not count. */
   uncounted: Sql;
 }
 
 /**
- * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that all callers
- * get the same answer. Concurrent sign-ups may exceed the bound by their number.
+ * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that all
+ * callers get the same answer. Concurrent sign-ups may exceed the limit by their number.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -130,7 +130,7 @@ function tooMany(
   });
 }
 
-/** Records the network of a new sign-up as a hash. It is kept for an hour, because no bound looks further back. */
+/** Records the network of a new sign-up as a hash. The hash is stored for an hour, because no limit counts older sign-ups. */
 export async function noteNetwork(
   tx: Transaction,
   vault: Vault,
@@ -146,6 +146,6 @@ export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<voi
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** The hash differs between clubs, so that hashes do not show that two clubs have a common visitor. */
+/** The hash differs between clubs, so that hashes do not show that two clubs have the same visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

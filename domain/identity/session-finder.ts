@@ -1,4 +1,7 @@
-/** Finds the caller of a session by its token, for each request again. So an ended session is refused immediately (AUTH-4). */
+/**
+ * Finds the caller of a sign-in session by its token. Each request searches again, so that an ended session is refused immediately
+ * (AUTH-4).
+ */
 import { AdministratorSession } from '../../entities/identity/administrator-session.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import { gathered } from '../../platform/core/gathered.ts';
@@ -10,23 +13,26 @@ import { sha256 } from '../../platform/infra/keys/vault.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
 import type { StudentIdentity } from './student-identity.ts';
 
-/** The shortest time between two prolongations of a session, so that few requests write. */
+/** The shortest time between two extensions of a session, so that few requests write. */
 const slideEveryMs = 5 * 60_000;
-/** The maximum number of look-ups of a process at the same time. They use few of its connections. */
+/** The maximum number of look-ups of a process at the same time. They use only a few of the process's connections. */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
-  /** The role of the administrator in the requested club. Null without a membership, or without such a club; both look alike. */
+  /**
+   * The role of the administrator in the requested club. Null without a membership or without such a club. A caller cannot distinguish
+   * the two.
+   */
   role: Role | null;
 }
 
 export interface SessionFinder {
-  /** @returns the student of a living session, or undefined */
+  /** @returns the student of a valid session, or undefined */
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
-   * @param clubId the club of the path, if it has one: its membership is read in the same query
-   * @returns the administrator of a living session and the role; undefined without a session. Prolongs the session
+   * @param clubId the club in the path, if there is one. The same query reads the membership in this club
+   * @returns the administrator of a valid session and the role; undefined without a session. Extends the session
    */
   administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
 }
@@ -37,7 +43,7 @@ interface LookUp {
   clubId: Id | null;
 }
 
-/** @returns the finder of a process. Sessions of concurrent requests are looked up together */
+/** @returns the session finder of a process. It looks up the sessions of concurrent requests together */
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
     (lookUps: readonly LookUp[]) =>
@@ -73,7 +79,7 @@ export function createSessionFinder(db: Database): SessionFinder {
 const columnsOf = (lookUps: readonly LookUp[]) =>
   [lookUps.map(({ tokenHash }) => tokenHash), lookUps.map(({ now }) => now)] as const;
 
-/** @returns for each look-up its row, in their order */
+/** @returns the row of each look-up, in their order */
 function inOrder<Row extends { position: number }>(
   lookUps: readonly LookUp[],
   rows: readonly Row[],
@@ -82,7 +88,7 @@ function inOrder<Row extends { position: number }>(
   return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
-/** Finds the students of living sessions, with their clubs' slugs, by the hashes of tokens and the time. */
+/** Finds the students of valid sessions, with their clubs' slugs, by the hashes of tokens and the time. */
 const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
   'select_student_sessions',
   `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",

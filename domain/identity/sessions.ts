@@ -1,4 +1,7 @@
-/** Sign-in sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
+/**
+ * Sign-in sessions: opaque tokens in two stores, one for each kind of caller. A session ends when its row is deleted (AUTH-1 to AUTH-4,
+ * AUTH-6).
+ */
 import { randomBytes } from 'node:crypto';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -12,10 +15,10 @@ const hour = 3_600_000;
 const day = 24 * hour;
 /** The lifetime of a session (DEC-10): a student's from its beginning, an administrator's from its last use. */
 export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
-/** The longest lifetime of an administrator's session, however much it is used (DEC-10). */
+/** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;
 
-/** The prefix of both kinds. Secret scanners find it, and it does not show the kind, which only the store decides (AUTH-4). */
+/** The prefix of both kinds of tokens. Secret scanners find it. It does not show the kind, which only the store decides (AUTH-4). */
 const tokenPrefix = 'cls_';
 
 const stores = {
@@ -49,12 +52,15 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
-/** The time in milliseconds that an expired session stays, because the clocks of processes differ. */
+/** The time in milliseconds for which an expired session is still stored, because the clocks of processes differ. */
 const retentionMs = day;
 /** Sessions of each kind in a batch. */
 const sessionsPerBatch = 1_000;
 
-/** Removes a batch of each kind that expired a day ago. @returns the number of sessions, and whether there may be more to do now */
+/**
+ * Removes a batch of sessions of each kind that expired a day ago.
+ * @returns the number of sessions, and whether there may be more to do now
+ */
 export async function removeEndedSessions(
   db: Queries,
   now: Date,
@@ -73,7 +79,7 @@ export async function removeEndedSessions(
   };
 }
 
-/** @returns for each session in order whether it lives: it has not ended, and its student is not removed */
+/** @returns for each session in order whether it is valid: it has not ended, and its student is not removed */
 export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
   const rows = await db.rows<{ lives: boolean }>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id

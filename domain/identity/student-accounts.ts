@@ -28,8 +28,8 @@ import { DomainError } from '../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. It does not matter whether the sign-up
- * created the account or met an existing one.
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInStudent(
@@ -51,7 +51,7 @@ export async function signInStudent(
   const isOffered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // Comparing took some time. A reset or a removal meanwhile must end this sign-in.
+    // The comparison of passwords took some time. If the password was reset or the student removed during it, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
@@ -80,7 +80,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student with a proven address: after the club's count, if the student starts to count, and before the student's tokens.
+ * Locks a student whose address is proven. The lock comes after the lock of the club's count, if the student begins to count, and before
+ * the student's tokens.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
@@ -100,7 +101,7 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request, with which codes of the account are tried. It looks the same if no code was mailed
+ * @returns the id of this request, with which codes of the account are tried. It has the same form if no code was mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -112,7 +113,10 @@ export async function requestStudentCode(
   return { accepted: true, code_id: codeId ?? unmailedRequestId(deps.vault, account, now) };
 }
 
-/** Sets a new password. Every other session and every mailed token ends. @throws DomainError weak_password, token_gone, limit_reached */
+/**
+ * Sets a new password. Every other sign-in session and every mailed token ends.
+ * @throws DomainError weak_password, token_gone, limit_reached
+ */
 export async function confirmStudentPasswordReset(
   { db, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
@@ -127,7 +131,7 @@ export async function confirmStudentPasswordReset(
     const studentId = locked.account.id;
     requireUnknown(password, await passwordOwner(tx, studentId)); // after an error the token stays valid
     await takeSeatOf(tx, locked, now);
-    // The reader of this mail owns the address, so it is confirmed too.
+    // The reader of this mail owns the address, so the address is confirmed too.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -162,7 +166,7 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of a student, who was invited, or whose password from the sign-up was removed.
+ * Sets the first password of a student who was invited, or whose password from the sign-up was removed.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
@@ -198,12 +202,12 @@ export async function updateOwnStudent(
 }
 
 async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner> {
-  const known = await db.one<{ email: string; name: string; club: string }>(
+  const account = await db.one<{ email: string; name: string; club: string }>(
     sql`SELECT student.email, student.name, club.name AS club
           FROM students student JOIN clubs club ON club.id = student.club_id WHERE student.id = ${studentId}`,
   );
-  if (!known) throw tokenGone();
-  return { email: known.email, names: [known.name, known.club] };
+  if (!account) throw tokenGone();
+  return { email: account.email, names: [account.name, account.club] };
 }
 
 export interface EmailInClub {

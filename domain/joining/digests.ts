@@ -1,15 +1,18 @@
-/** Whether students get the daily mail of spaces, across all their memberships (CAMP-45, COMM-17). It needs only its tables. */
+/**
+ * Whether students receive the daily mail of spaces, for all their memberships together (CAMP-45, COMM-17). This module uses only tables
+ * of the community.
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** A condition: the student has unsubscribed from the daily mail of all spaces. Spaces that the student joins later do not bring it back. */
+/** A condition: the student has unsubscribed from the daily mail of all spaces. It also holds for spaces that the student joins later. */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
       ON suppression.club_id = leaver.club_id AND suppression.address_key = leaver.email_key
    WHERE leaver.id = ${studentId} AND suppression.left_digests_at IS NOT NULL)`;
 
-/** @returns whether the club has a space that is not archived: without one it sends no daily mail */
+/** @returns whether the club has a space that is not archived. A club without such a space sends no daily mail */
 export async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
   const space = await db.one(
     sql`SELECT 1 FROM community_spaces WHERE club_id = ${clubId} AND archived_at IS NULL LIMIT 1`,

@@ -1,6 +1,6 @@
 /**
  * Memberships of spaces follow access. The transaction that grants, ends or moves access, or opens an account, also updates memberships
- * (COMM-8, COMM-9). It needs only its tables, so that accounts and access, which community builds on, can call it.
+ * (COMM-8, COMM-9). This module uses only tables, so that accounts and access can call it, although the community builds on them.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -8,7 +8,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { hasLeftDigests } from './digests.ts';
 
 /**
- * Makes students members of the spaces that every student with access joins, and records for each membership whether `member_count`
+ * Makes students members of the spaces that every student with access joins. Also records for each membership whether `member_count`
  * counts it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the
  * spaces of their club, and not on the number of members. Safe to repeat.
  * @param studentIds students whose rows the transaction has locked or just inserted
@@ -20,7 +20,8 @@ export async function followAccess(
   now: Date,
 ): Promise<void> {
   const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
-  // Access that begins later makes a member now, who is counted only from then on. So no run is needed when the access begins.
+  // A student whose access begins later becomes a member now, and is counted only from the beginning of the access. So no run is needed
+  // when the access begins.
   await tx.run(sql`
     WITH held AS MATERIALIZED (
       SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
@@ -47,8 +48,8 @@ export async function followAccess(
 const membershipsPerRound = 500;
 
 /**
- * Follows access that began or ended by time. `member_count` is right again within the hour (COMM-8). Safe to repeat, and to run twice at
- * the same time.
+ * Applies access that began or ended by time. `member_count` is correct again within an hour (COMM-8). Safe to repeat, and to run twice
+ * at the same time.
  * @returns the number of due memberships, and whether there may be more to do now
  */
 export async function followAccessByTime(db: Database, now: Date): Promise<{ followed: number; more: boolean }> {
@@ -74,7 +75,7 @@ async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise
 
 /** A page takes some milliseconds, and locks its students for as long. */
 const studentsPerPage = 500;
-/** The wait for transactions that were writing students when the run began. They last some seconds at most. */
+/** The longest wait for transactions that were writing students when the run began. They last some seconds at most. */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -87,8 +88,8 @@ interface Fill {
 }
 
 /**
- * Transactions of this database that have begun to write students. Other transactions either see the space when they read it, or lock a
- * student whom the run waits for. Reads, writes of other tables, and other databases of the server delay nothing.
+ * Transactions of this database that have begun to write students. All other transactions either see the space when they read it, or lock
+ * a student. The run waits for that lock. Reads, writes of other tables, and other databases of the server do not delay the run.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted
@@ -129,7 +130,7 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
   });
 }
 
-/** Uses the order of accounts, which has an index. A student who was removed meanwhile still marks where the page begins. */
+/** Uses the order of accounts, which has an index. A student who was removed since still marks the beginning of the page. */
 async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from =
     after === null ? sql`` : sql`AND (created_at, id) > (SELECT created_at, id FROM students WHERE id = ${after})`;

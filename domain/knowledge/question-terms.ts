@@ -6,8 +6,8 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Leaves out the language's stop words (`the`, `how`). A word outside the material is compared by trigrams with the club's words of
- * about the same length and the same first letter.
+ * Omits the language's stop words (`the`, `how`). A word that the material does not contain is compared by trigrams. The other words are
+ * the club's words with the same first letter and about the same length.
  * @param question any text: nothing in it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {

@@ -1,4 +1,4 @@
-/** The ranking of passages: which words of a question choose them, and the weight of each word (docs/adr/0014-retrieval.md). */
+/** The ranking of passages: which words of a question select them, and the weight of each word (docs/adr/0014-retrieval.md). */
 
 /** A stem of the club's material that a word of the question may mean. */
 export interface Term {
@@ -13,39 +13,39 @@ export interface Term {
 
 export interface WeighedTerm extends Term {
   weight: number;
-  /** Whether it chooses passages. Otherwise it only ranks passages that other terms have chosen. */
+  /** Whether the term selects passages. Otherwise it only ranks passages that other terms have selected. */
   chooses: boolean;
 }
 
 export const rankingRules = {
-  /** The most words of a question that are used, from its beginning. */
+  /** The maximum number of words of a question that are used, from its beginning. */
   words: 400,
-  /** The most stems that choose and rank: the rarest. */
+  /** The maximum number of stems that select and rank. The rarest stems are used. */
   terms: 24,
-  /** The most words outside the material that are looked up by their spelling. */
+  /** The maximum number of words outside the material that are looked up by their spelling. */
   misspelled: 6,
-  /** Passages that are ranked. This bounds the cost of a search in which every word is common. */
+  /** The number of passages that are ranked. It limits the cost of a search in which every word is common. */
   candidates: 1_000,
-  /** The score of a word in the text (the maximum, approached with more occurrences), in headings, and in the title. */
+  /** The score of a word in the text (the score approaches this maximum with more occurrences), in headings, and in the title. */
   fields: { text: 1, headings: 0.3, title: 0.25 },
   /** The share of its neighbours' score that a passage gets in the second ranking. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** Passages of one page that may come before the first passages of all other pages. */
+  /** The maximum number of passages of one page that may come before the first passages of all other pages. */
   ofOnePage: 2,
   /** The number of passages that count as a page in sources without pages. */
   withoutPages: 5,
 } as const;
 
 /**
- * Weighs by rarity, like BM25: a word that all passages have says nothing, in any language. The rarest terms choose until they have
- * chosen enough passages; the rarest term always chooses.
+ * Weighs terms by rarity, as BM25 does: a word that all passages contain has no weight, in any language. The rarest terms select passages
+ * until enough are selected. The rarest term always selects.
  * @param total passages of the club
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // passages of rarer terms; once there are too many, no further term chooses
+  let before = 0; // the number of passages with rarer terms. Once there are too many, no further term selects passages
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

@@ -23,7 +23,7 @@ export interface Retrieved {
   /** Per block, in whole seconds of a video or sound; null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** Comparable only within one answer of `retrieve`. The third passage of a page ranks lower than its score. */
+  /** Comparable only within one result of `retrieve`. The third passage of a page is ranked lower than its score. */
   score: number;
 }
 
@@ -37,8 +37,8 @@ export interface RetrievalRequest {
 }
 
 /**
- * A passage needs one of the question's words, not all. Another club's agent has no material here.
- * @returns the passages that fit the question best, best first; none if the agent's material has no word of it
+ * A passage needs only one of the question's words. If the agent belongs to another club, nothing is found.
+ * @returns the passages that match the question best, best first; none if the agent's material contains no word of the question
  */
 export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {
   const { clubId, agentId, question, limit } = request;
@@ -54,16 +54,17 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
         clubId,
         agentId,
         choosing: inIndex(choosing),
-        // If even the rarest word is common, passages with the two rarest come first.
+        // If even the rarest word is common, passages with the two rarest words come first.
         rarest: first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
         terms,
         limit,
       }),
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
-  const found = await search(choosing);
-  // The choosing words are the club's rarest. This agent's material may contain only other words of the question.
-  return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
+  const matches = await search(choosing);
+  // The words that select passages are the rarest words of the club. The material of this agent may contain only other words of the
+  // question.
+  return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 
 async function passagesOf(db: Queries, clubId: Id): Promise<number> {
@@ -75,7 +76,7 @@ async function passagesOf(db: Queries, clubId: Id): Promise<number> {
 }
 
 const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
-/** The weights of the text's fields D to A, in the order of ts_rank. */
+/** The weights of the text's fields D to A, in the order that ts_rank expects. */
 const weights = [fields.text, 0, fields.headings, fields.title];
 
 const passageColumns = columns(
@@ -96,8 +97,8 @@ const passageColumns = columns(
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, `@>` all of them. OFFSET 0 stops Postgres
- * from going through the material source by source and reading the index for each.
+ * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, `@>` all of them. OFFSET 0 prevents a plan in
+ * which Postgres reads the index for each source of the material.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
@@ -107,9 +108,9 @@ const chosenBy = (condition: Sql) => sql`
 interface Ranking {
   clubId: Id;
   agentId: Id;
-  /** The lexemes of the index: a passage with any of them is ranked. */
+  /** The lexemes for the index. A passage with any of them is ranked. */
   choosing: readonly string[];
-  /** The lexemes of the index: passages with all of them come first. */
+  /** The lexemes for the index. Passages with all of them come first. */
   rarest: readonly string[] | null;
   terms: readonly WeighedTerm[];
   limit: number;

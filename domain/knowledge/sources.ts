@@ -1,6 +1,6 @@
 /**
- * Keeps the club's index in step with its material: one row of `agent_sources` for each visible lesson and file that an agent's material
- * names, and for no other. A transaction that changes this calls `syncSources`.
+ * Keeps the club's index equal to its material: one row of `agent_sources` for each visible lesson and file that an agent's material
+ * names, and no other row. A transaction that changes such material calls `syncSources`.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -25,8 +25,8 @@ export interface SourceScope {
 }
 
 /**
- * Brings the index in step with the club's current material: adds missing sources, removes unwanted ones with their passages (citations
- * keep their words), and requests a new reading of changed ones.
+ * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
+ * their words), and requests a new reading of changed sources.
  *
  * Locks the club's row until the transaction ends, so that the later of two simultaneous changes sees both. The club's row is locked
  * after the rows of agents, courses, lessons and media, and before the rows of sources (docs/explanation/architecture.md#locks). So
@@ -42,7 +42,7 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
   await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
-/** Sources per wake statement: a club's whole index takes several. */
+/** The number of sources in a statement that wakes them. A club's whole index needs several statements. */
 const wakesAStatement = 1_000;
 
 /** Wakes the workflows of these sources. @param priority normal if absent */
@@ -53,7 +53,7 @@ export async function wakeSources(
   now: Date,
   priority?: Priority,
 ): Promise<void> {
-  // Sorted before it is split: two transactions that wake the same sources lock them in one order.
+  // The sources are sorted before they are split, so that two transactions that wake the same sources lock them in the same order.
   const runs = sourceIds
     .toSorted()
     .map((id) => ({ ...runOf('sourceIndex', { id, clubId }), ...(priority !== undefined && { priority }) }));
@@ -61,7 +61,7 @@ export async function wakeSources(
     await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
-/** Resets a source to its beginning. Its passages serve until new ones replace them. */
+/** Resets a source to its beginning. Its passages stay in use until new passages replace them. */
 export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
   error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 

@@ -1,4 +1,4 @@
-/** Isolates values inside sentences of the other writing direction, so that neither reorders the other (UAX #9). */
+/** Isolates values inside sentences of the other writing direction, so that value and sentence do not reorder each other (UAX #9). */
 
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
@@ -21,7 +21,7 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** An inserted value, which says nothing about the direction of the text around it. */
+/** An inserted value. It does not decide the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */

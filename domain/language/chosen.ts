@@ -1,4 +1,4 @@
-/** The choice of a language: by a person, a browser or a club. */
+/** Chooses a language: of a person, a browser or a club. */
 import Negotiator from 'negotiator';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languages as searchedLanguages } from '../../entities/clubs/values.ts';
@@ -26,12 +26,12 @@ export function requireOffered(tag: string): OfferedLanguage {
   );
 }
 
-/** BCP 47 tag of a language that a club may choose: the service speaks it, or searches by its rules. */
+/** BCP 47 tag of a language that a club may choose. The service has a catalogue for the language, or searches by the language's rules. */
 export type ClubLanguage = RecordOf<'Club'>['language'];
 
 const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satisfies readonly ClubLanguage[];
 
-/** @param tag the stored tag @returns the club's language; English for a tag of a later release */
+/** @param tag the stored tag @returns the club's language; English for the tag of a later release */
 export function clubLanguageOf(tag: string): ClubLanguage {
   return clubLanguages.find((known) => known === tag) ?? 'en';
 }

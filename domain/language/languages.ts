@@ -10,7 +10,9 @@ import type { Direction } from './bidi.policy.ts';
 /** A text in ICU message syntax for each key. */
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
-/** The languages by BCP 47 tag, in the order of offering. `locale` formats dates and numbers; if absent, the tag does. */
+/**
+ * The languages by BCP 47 tag, in the order in which they are offered. `locale` formats dates and numbers; if it is absent, the tag does.
+ */
 export const catalogues = {
   en: { messages: en, locale: 'en-GB' },
   'pt-BR': { messages: ptBR },
@@ -33,7 +35,7 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 
 /**
  * @param tag any text, such as a BCP 47 tag in any case
- * @returns the offered language that its reader understands: the same language, or another with the same main language
+ * @returns the offered language that the reader understands: the same language, or another variant of the same main language
  */
 export function nearestLanguage(tag: string): OfferedLanguage | undefined {
   const lowerCaseTag = tag.toLowerCase();

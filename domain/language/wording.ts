@@ -1,4 +1,6 @@
-/** Words for people: the filled-in messages, dates and numbers of a language. Pure: workers and pages share it. */
+/**
+ * Words for people: messages with values, dates and numbers in a language. The functions are pure, so that workers and pages share them.
+ */
 import { isPluralElement, isSelectElement, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { zoneHere } from '../../platform/core/time-zones.ts';
@@ -6,7 +8,7 @@ import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
 
-/** Messages without arguments are said without values. */
+/** Messages without arguments are written without values. */
 type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
   ? keyof MessageArguments[Key] extends never
     ? []
@@ -31,7 +33,7 @@ export interface Wording {
   zone(at: Date, timeZone: string): string;
 }
 
-/** Tags in messages would be read as elements; people's words are plain text. */
+/** Tags in messages would be read as elements. Words that people wrote are plain text. */
 const asText = { ignoreTag: true } as const;
 
 const wordings = new Map<OfferedLanguage, Wording>();
@@ -122,7 +124,7 @@ function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
   });
 }
 
-/** Creating a format is slow. All clubs together use some tens of about 400 zones. */
+/** It is slow to create a format. All clubs together use some tens of the about 400 zones. */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

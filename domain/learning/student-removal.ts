@@ -1,4 +1,4 @@
-/** Removes a student's data from the classroom: certificates, progress, comments, standing. */
+/** Removes a student's data from the learning context: certificates, progress, comments, points. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -7,7 +7,7 @@ import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
  * Withdraws the certificates, and deletes the student's completions, comments and awards. Recorded facts about a removed student are not
- * sent, so these rows are not read again. A removed student completes nothing again. The caller has locked the student's row.
+ * sent, so these rows are never read again. A removed student completes nothing again. The caller has locked the student's row.
  */
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);

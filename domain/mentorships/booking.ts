@@ -28,8 +28,9 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves one to another time. The slot is judged under the lock of the mentorship's row. Exclusion constraints decide
- * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former one gets a mail (MENT-11).
+ * Books a session, or moves one to another time. The slot is checked under the lock of the mentorship's row. Exclusion constraints decide
+ * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail
+ * (MENT-11).
  * @param input.replaces the student's booked session of the same mentorship that moves. It keeps its id
  * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins at that time),
  *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
@@ -50,7 +51,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Concurrent bookings of two mentorships of one mentor wait here for each other, instead of each waiting for the other's row.
+      // Concurrent bookings of two mentorships of one mentor wait for each other at this lock. Otherwise each would wait for the other's
+      // row.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -214,7 +216,10 @@ function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSe
     throw new RefusalToPerson('too_late_to_cancel', 'refusal.too_late_to_cancel');
 }
 
-/** The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first. @throws DomainError booking_limit_reached */
+/**
+ * The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first.
+ * @throws DomainError booking_limit_reached
+ */
 async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
   const upcoming = await preparedRows(
     'select_upcoming_sessions',
@@ -257,7 +262,7 @@ const insertOne = prepared(
      booked_at, looks_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $10)`,
 );
 
-/** The old time of the session causes no conflict: a row does not conflict with itself. */
+/** The old time of the session causes no conflict, because a row does not conflict with itself. */
 async function moveSession(
   tx: Transaction,
   { id, sequence }: LockedSession,
@@ -296,8 +301,9 @@ async function cancel(
 }
 
 /**
- * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail is asked once to remove
- * it from the calendar. A run that has not mailed the former mentor yet will not do so: it reads the session's current mentor.
+ * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail receives one mail to
+ * remove it from the calendar. A run that has not mailed the former mentor yet will not do so, because it reads the session's current
+ * mentor.
  */
 async function mailFormerMentor(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Mentorships as students see them: the published mentorships that are open to them, and the times at which sessions may begin. */
+/** Mentorships as students see them: the published mentorships to which they have access, and the times at which sessions may begin. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -87,7 +87,8 @@ export async function lockOpenMentorship(
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
   const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
   const locked = await lock();
-  // If the lock waited for a change of mentor or deliveries, the first statement did not see that change. The second one does.
+  // The lock may have waited for a change of mentor or deliveries. The first statement did not see that change, but the second statement
+  // does.
   return requireFirst(locked.length > 0 ? locked : await lock());
 }
 
@@ -174,7 +175,7 @@ async function busyTimesOf(
   const isReplaced = replaces
     ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
     : sql`false`;
-  // These conditions match the exclusion constraints, so that the indexes of those serve this statement.
+  // These conditions match the exclusion constraints, so that the indexes of the constraints serve this statement.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'

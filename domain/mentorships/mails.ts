@@ -1,4 +1,7 @@
-/** The mails about a session of a mentorship. A mail is decided when it is claimed, so none tells of a former time (MENT-11). */
+/**
+ * The mails about a session of a mentorship. The content of a mail is decided when the mail is claimed, so no mail names a former time
+ * (MENT-11).
+ */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
@@ -8,13 +11,13 @@ import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';
 
 interface SessionMail {
   /**
-   * The state in which the mail is sent. `moved away` goes to the former mentor, until the former end; `ended` asks for a rating that is
-   * still missing.
+   * The state in which the mail is sent. `moved away` goes to the former mentor, until the former end. `ended` asks for a rating that the
+   * student has not given.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** A mail to the mentor names the student, and is sent only while the recipient is a member of the club. */
   toMentor?: true;
-  /** Carries the session as an entry for calendars. */
+  /** Contains the session as an entry for calendars. */
   calendar?: CalendarEvent['method'];
 }
 
@@ -26,18 +29,21 @@ const sessionColumns = columns(
   .and(columns(Mentorship, ['title', 'timeZone', 'meetingUrl'], 'mentorship'))
   .and<{
     mentorName: string | null;
-    /** Null once the student is removed. */
+    /** Null after the student is removed. */
     studentName: string | null;
   }>(sql`mentor.name AS "mentorName", attendee.name AS "studentName"`);
 
 interface SessionRow extends RowOf<typeof sessionColumns> {
   /** Whether the recipient is the session's mentor now. */
   isMentor: boolean;
-  /** Whether the recipient administers the club. */
+  /** Whether the recipient is an administrator of the club. */
   isMember: boolean;
 }
 
-/** @returns the session at the time that the mail is about; undefined if it has another time now, unless the mail tells of the former one */
+/**
+ * @returns the session at the time that the mail is about; undefined if the session has another time now, unless the mail is about the
+ * former time
+ */
 function readSession(
   db: Queries,
   { sessionId, sessionSequence, formerStartsAt, administratorId }: MailRow,

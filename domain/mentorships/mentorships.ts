@@ -180,7 +180,10 @@ export async function updateMentorship(
   });
 }
 
-/** The lock keeps the count valid until the commit, so two concurrent creations cannot both pass. @throws DomainError mentorship_limit_reached */
+/**
+ * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
+ * @throws DomainError mentorship_limit_reached
+ */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Mentorship, { clubId })) >= maxMentorships)
@@ -217,7 +220,10 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
   if (fault !== undefined) throw new DomainError('invalid_request', fault);
 }
 
-/** Deliveries are archived and never deleted. So no mentorship loses its deliveries and becomes open to all. @throws DomainError not_found */
+/**
+ * Deliveries are archived and never deleted. So no mentorship loses its deliveries and thereby becomes open to all students.
+ * @throws DomainError not_found
+ */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {
   const uniqueIds = [...new Set(deliveryIds.map((id) => id.toLowerCase()))];
   const deliveries = await tx.rows(

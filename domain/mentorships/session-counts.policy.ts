@@ -1,4 +1,4 @@
-/** Splits a time range into whole days, whose sessions are counted by tallies, and the rest at both ends (ADR 11). */
+/** Splits a time range into whole days and the rest at both ends. The sessions of whole days are counted by tallies (ADR 11). */
 import { sessionRules, type ShownStatus } from './sessions.policy.ts';
 
 /** A range of beginnings of sessions in Unix milliseconds: `from` included, `to` excluded. Both may be infinite. */
@@ -10,7 +10,8 @@ export interface Beginnings {
 const dayMs = 86_400_000;
 
 /**
- * A booked session becomes completed when it ends. So sessions that began less than the longest duration ago are counted one by one.
+ * A booked session becomes completed when it ends. So the function returns sessions that began less than the longest duration ago as
+ * ranges that are counted one by one.
  * @returns the whole UTC days since 1970, `last` included, all of whose sessions match the status; and the ranges of beginnings outside
  *   these days whose sessions may match
  */

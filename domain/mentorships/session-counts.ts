@@ -19,8 +19,10 @@ export async function countSessions(
   now: Date,
 ): Promise<number> {
   const { days, ends } = countedParts(filter, now);
-  const stored = filter.status === 'completed' ? 'booked' : filter.status;
-  const lists = (stored === undefined ? storedSessionStatuses : [stored]).map((status) => `sessions_${status}`);
+  const storedStatus = filter.status === 'completed' ? 'booked' : filter.status;
+  const lists = (storedStatus === undefined ? storedSessionStatuses : [storedStatus]).map(
+    (status) => `sessions_${status}`,
+  );
   const parts = ends.map(
     (end) => sql`SELECT count(*) FROM mentorship_sessions session WHERE ${conditions} AND ${isIn(end)}`,
   );
@@ -30,10 +32,10 @@ export async function countSessions(
     parts.push(sql`SELECT sum(records) FROM list_tally_changes WHERE ${where}`);
   }
   if (parts.length === 0) return 0;
-  const counted = await db.one<{ total: number }>(
+  const countRow = await db.one<{ total: number }>(
     sql`SELECT coalesce(sum(part), 0)::int AS total FROM (${union(parts)}) AS parts (part)`,
   );
-  return counted?.total ?? 0;
+  return countRow?.total ?? 0;
 }
 
 const isIn = ({ from, to }: Beginnings): Sql =>

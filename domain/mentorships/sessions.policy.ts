@@ -39,8 +39,8 @@ export interface DueMail {
 }
 
 /**
- * The mails about the session at its current time, in order. A reminder whose time has passed when the session is booked is left out,
- * because the confirmation is enough. A requested mail is judged again when it is sent.
+ * The mails about the session at its current time, in order. A reminder whose time has already passed at the booking is omitted, because
+ * the confirmation is enough. A requested mail is checked again when it is sent.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

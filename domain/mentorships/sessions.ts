@@ -145,7 +145,7 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
-/** The conditions also bound the beginning, so that indexes serve them: no session is longer than `longestMs`. */
+/** The conditions also limit the beginning, so that indexes serve them: no session is longer than `longestMs`. */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
   booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
     AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,

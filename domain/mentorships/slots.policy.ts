@@ -1,4 +1,7 @@
-/** Computes when sessions of a mentorship may begin, from its hours and the clock of its zone (MENT-4). Bookings do not matter here. */
+/**
+ * Computes when sessions of a mentorship may begin, from its hours and the clock of its time zone (MENT-4). It does not consider
+ * bookings.
+ */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
 import { firstInstantAt, localAt } from '../../platform/core/local-time.ts';
@@ -27,9 +30,9 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in order. The first session begins with the hours, and each
- * next one a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session. A time that the clocks show
- * twice begins one session, at its first occurrence. Each session ends within its hours.
+ * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in order. The first session begins when the hours begin.
+ * Each next session begins a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session. A time
+ * that the clocks show twice begins one session, at its first occurrence. Each session ends within its hours.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();

@@ -1,4 +1,7 @@
-/** ZIP archives of a repository's hosted files: their content for one student, and their bytes, which are streamed (REPO-5 to REPO-8). */
+/**
+ * ZIP archives of a repository's hosted files: which files a student's archive contains, and its bytes, which are streamed (REPO-5 to
+ * REPO-8).
+ */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -18,7 +21,7 @@ import { RefusalToPerson } from '../language/refusal.ts';
 /** The path under which archives are downloaded. */
 export const downloadsPath = '/downloads';
 
-/** The time in which new requests may use a download URL. */
+/** The time for which new requests may use a download URL. */
 const lifetimeMs = 15 * 60_000;
 /** Part of the ETag. Changes with the layout, so that a download is not continued in another layout. */
 const layoutVersion = 'zip1';
@@ -40,7 +43,7 @@ export interface Archive {
   /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** In the order in which the layout counts them. */
+  /** In the order in which the layout lists the files. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
@@ -116,8 +119,8 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 /**
  * Reads a part of an archive. At most two pieces of a file are in memory.
  * @param signal ends the reading
- * @throws Error if a file is missing or differs from its row. The error comes before the last byte of the file is yielded, so a complete
- *   archive is always correct
+ * @throws Error if a file is missing or differs from its row. The error comes before the last byte of the file, so that a complete
+ * archive is always correct
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },
@@ -155,7 +158,10 @@ async function* readFile(
   yield lastPiece;
 }
 
-/** Reads a file whose key has changed since the archive was opened: it was published, or made private (MED-27). @throws Error */
+/**
+ * Reads a file whose key has changed since the archive was opened, because the file was published or made private (MED-27).
+ * @throws Error
+ */
 async function readMoved(
   { db, storage }: { db: Queries; storage: ObjectStore },
   mediaId: Id,

@@ -1,4 +1,4 @@
-/** The part of an archive that a request asks for: one range, or the whole (RFC 9110, sections 13 and 14; REPO-7). */
+/** The part of an archive that a request wants: one range, or the whole archive (RFC 9110, sections 13 and 14; REPO-7). */
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
@@ -6,8 +6,9 @@ export type AskedPart =
   | 'unsatisfiable';
 
 /**
- * @param range the header `Range`, or an empty text. Several ranges, another unit and an unreadable range are answered with the whole
- * @param ifRange the header `If-Range`, or an empty text. Another ETag or a time is answered with the whole
+ * @param range the header `Range`, or an empty text. For several ranges, another unit or an unreadable range, the answer is the whole
+ * archive
+ * @param ifRange the header `If-Range`, or an empty text. For another ETag or a time, the answer is the whole archive
  * @param etag the strong ETag of the current archive
  * @param size in bytes
  */

@@ -16,7 +16,11 @@ import type { MediaDeps } from '../media/media.ts';
 import { setUses } from '../media/uses/uses.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
-/** Creates a draft without files. @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (the cover is not an image) */
+/**
+ * Creates a draft without files.
+ * @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (the cover is not an
+ * image)
+ */
 export async function createRepository(
   { db, storage }: MediaDeps,
   clubId: Id,
@@ -90,7 +94,7 @@ export async function updateRepository(
 }
 
 /**
- * Sets the files of a repository, in this order. A file that stays keeps the time at which it was added.
+ * Sets the files of a repository, in this order. A file that was in it before keeps the time at which it was added.
  * @throws DomainError not_found (the repository, or a file), media_archived (a file that was not in it), invalid_request (a file twice)
  */
 export async function setItems(
@@ -126,7 +130,11 @@ export async function setItems(
   });
 }
 
-/** Locks the repository's row until the transaction ends, so its changes run one at a time. @returns its status @throws DomainError not_found */
+/**
+ * Locks the repository's row until the transaction ends, so its changes run one at a time.
+ * @returns its status
+ * @throws DomainError not_found
+ */
 async function lockRepository(tx: Transaction, clubId: Id, repositoryId: Id): Promise<RepositoryStatus> {
   const repository = await tx.one<{ status: RepositoryStatus }>(
     sql`SELECT status FROM repositories WHERE id = ${repositoryId} AND club_id = ${clubId} FOR NO KEY UPDATE`,

@@ -15,7 +15,7 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/** Files whose URLs are signed in one time slice of some milliseconds. Other requests run between two slices (REPO-4). */
+/** The number of files whose URLs are signed in one time slice of some milliseconds. Other requests run between two slices (REPO-4). */
 const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
@@ -76,7 +76,7 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // The total must match these files, which may have changed since the first statement.
+  // The total must be computed from these files, which may have changed since the first statement.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };

@@ -1,6 +1,6 @@
 /**
- * The layout of a ZIP archive of uncompressed files, computed from names, sizes and checksums alone. So its exact length is known before a
- * byte is read, and any part of it can be served (REPO-6). Follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
+ * The layout of a ZIP archive of uncompressed files, computed only from names, sizes and checksums. So the exact length is known before a
+ * byte is read, and any part of the archive can be served (REPO-6). It follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
  */
 import { withoutEnd } from '../../platform/core/ends.policy.ts';
 
@@ -41,7 +41,7 @@ const version = 20;
 const version64 = 45;
 /** The flag for names in UTF-8. */
 const flags = 0x0800;
-/** Unix, so that readers take the attributes as permissions of an ordinary file that all may read. */
+/** The system Unix, so that readers read the attributes as permissions of an ordinary file that everyone may read. */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
 
@@ -195,7 +195,7 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e
 /** Windows removes full stops and spaces from the end of a name. */
 const badEnd = '. ';
 
-/** @returns a name that every file system accepts and that leads into no other folder */
+/** @returns a name that every file system accepts and that points into no other folder */
 export function safeName(name: string): string {
   const plain = withoutEnd(name.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
   const usable = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
@@ -203,7 +203,7 @@ export function safeName(name: string): string {
   return withoutEnd(`${cut(stem, maxNameBytes - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
-/** @returns the names made safe. Names that a file system would treat as equal get numbers: `plan (2).pdf` */
+/** @returns the names in a safe form. Names that a file system would treat as equal get numbers: `plan (2).pdf` */
 export function archiveNames(names: readonly string[]): string[] {
   const usedNames = new Set<string>();
   return names.map((original) => {
@@ -216,7 +216,7 @@ export function archiveNames(names: readonly string[]): string[] {
   });
 }
 
-/** File systems that ignore case differ in their rules, so the name is folded to upper and then to lower case. */
+/** File systems that ignore case have different rules, so the name is converted to upper case and then to lower case. */
 // Stryker disable next-line ArrowFunction: a fold that makes all names equal would number them without end
 const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 

@@ -18,11 +18,14 @@ export interface DoubtfulAmount {
   externalId: string;
   amount: string;
   currency: string;
-  /** The factor by which the right amount is about larger, because the decimals of ISO 4217 were ignored. Or: the notice states a text. */
+  /**
+   * The factor by which the correct amount is about larger, because the decimals of ISO 4217 were ignored. Or the reason that the notice
+   * states the amount as text.
+   */
   doubt: { factor: number } | 'text';
 }
 
-/** Yields purchases whose decimal amount was rounded to whole units although the currency has smaller ones. In the order of ids. */
+/** Yields purchases whose decimal amount was rounded to whole units, although the currency has smaller units. The order is by id. */
 export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const decimalPlatforms = salesPlatforms.filter((platform) => salesAdapters[platform].sendsDecimals);
   const known = columns(Purchase, ['clubId', 'externalId', 'amount', 'currency']).and<{ purchaseId: Id }>(

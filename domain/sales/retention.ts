@@ -1,4 +1,4 @@
-/** The retention of a notice's body. The row and its results stay. */
+/** The retention of a notice's body. The row and the recorded results are not deleted. */
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 

@@ -1,11 +1,11 @@
-/** Removes a student from sales. Notices about the student lose their bodies; purchases keep amounts and dates. */
+/** Removes a student from sales. Notices about the student lose their bodies. Purchases keep amounts and dates. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 
 /**
- * Finds the notices by their known student and by the student's address, which also finds unreadable notices. A waiting notice is not
+ * Finds the notices by their student and by the student's address. The address also finds unreadable notices. A waiting notice is not
  * processed any more. The caller holds the lock of the student.
  * @param email the address before the removal
  */
@@ -48,7 +48,7 @@ export async function purgeStudentFromSales(
 
 /**
  * Runs before a correction of a student's address. Notices that contain the old address are assigned to the student, so that a removal
- * still finds them. A notice that is known to be about another student stays as it is.
+ * still finds them. A notice that belongs to another student does not change.
  */
 export async function claimNotices(
   tx: Transaction,

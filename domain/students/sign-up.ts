@@ -24,15 +24,15 @@ export interface SignUp {
   email: string;
   password: string;
   registration_code?: string;
-  /** The language of the student's browser, if the service speaks it. */
+  /** The language of the student's browser, if the service offers it. */
   language?: OfferedLanguage | null;
   /** The network of the request. Absent if it is unknown. */
   network?: string;
 }
 
 /**
- * Signs a student up, with the free deliveries and the deliveries of the registration link. A known address gets the same answer, and a
- * mail that says so or repeats the confirmation. It claims nothing from the link.
+ * Signs a student up, with the free deliveries and the deliveries of the registration link. For a known address the answer is the same.
+ * The mail then says that the address is known, or repeats the confirmation, and no delivery of the link is claimed.
  * @param clubId of an existing club
  * @throws DomainError weak_password, not_found (unknown registration code), registration_link_used_up; limit_reached if the plan has no
  *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups, but never with a valid code
@@ -52,7 +52,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     // The check runs before the e-mail is looked up, so that a full club gives the same answer for known and unknown addresses. The seat
     // itself is taken when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    // A holder of a code is not a stranger. Such sign-ups are neither limited by the bounds for strangers nor counted in them.
+    // A person with a code is not a stranger. The limits for strangers neither apply to such sign-ups nor count them.
     const source = { network: input.network, uncounted: claimedALink };
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{

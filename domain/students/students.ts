@@ -28,7 +28,7 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
 
 /**
  * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
- * the address is taken over under the new name (DEC-62).
+ * the address becomes this account, with the new name (DEC-62).
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
@@ -82,7 +82,7 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // If the club sets the address of a sign-up, the sign-up becomes a student of the club, and is not removed as old.
+    // If the club sets the address of a sign-up, the sign-up becomes a student of the club, and retention does not remove it.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
@@ -115,8 +115,8 @@ export async function updateStudent(
 }
 
 /**
- * Removes a student. The row stays as an id without a name. Sign-in sessions, tokens and unsent mails end. Messages about the student lose
- * their bodies. An import that is still open does not bring the student back. Only `student.removed` is delivered (DEL-9).
+ * Removes a student. The row remains as an id without a name. Sign-in sessions, tokens and unsent mails end. Messages about the student
+ * lose their bodies. An import that is still open does not create the student again. Only `student.removed` is delivered (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
@@ -134,7 +134,8 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // The address must be noted before the row loses it, and so before the contexts erase: an open import must not bring the student back.
+  // The address must be recorded before the row loses it, and so before the contexts erase their data: an open import must not create the
+  // student again.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -168,10 +169,10 @@ export async function removeOldSignUps(
   const oldSignUps = await deps.db.rows<{ id: Id }>(
     sql`SELECT id FROM students WHERE ${old} ORDER BY created_at LIMIT ${removedARound}`,
   );
-  let removed = 0;
+  let removedSignUps = 0;
   for (const { id } of oldSignUps) {
-    removed += await deps.db.transaction(async (tx) => {
-      // The condition is checked again under the lock: the sign-up may have been confirmed or taken over meanwhile.
+    removedSignUps += await deps.db.transaction(async (tx) => {
+      // The condition is checked again under the lock, because the sign-up may have been confirmed since the first check.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
       );
@@ -181,5 +182,5 @@ export async function removeOldSignUps(
       return 1;
     });
   }
-  return { rows: { signUpsRemoved: removed }, more: oldSignUps.length === removedARound };
+  return { rows: { signUpsRemoved: removedSignUps }, more: oldSignUps.length === removedARound };
 }

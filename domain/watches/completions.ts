@@ -1,6 +1,6 @@
 /**
- * Requests the run that completes a course for students without an action of theirs (DEC-153). It needs only tables, so that access,
- * which learning builds on, can call it.
+ * Requests the run that completes a course for students without an action of theirs (DEC-153). This module uses only tables, so that
+ * access can call it, although learning builds on access.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -11,7 +11,7 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
  * Requests a look at a course that has fewer published lessons than before, or is published again. One statement, for any number of
- * students. The caller holds the lock of the course, so each concurrent completion has committed or will see the change.
+ * students. The caller holds the lock of the course. So each concurrent completion has either committed, or will see the change.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -26,8 +26,8 @@ export async function judgeCourseLater(
 }
 
 /**
- * Requests a look at courses that these students can or will access, and of which they have completed all published lessons. A lesson may
- * have been withdrawn while they had no access. The transaction has locked the students and changed their access.
+ * Requests a look at courses to which these students have or will have access, and of which they have completed all published lessons. A
+ * lesson may have been withdrawn while they had no access. The transaction has locked the students and changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Wakes the runs of automations that wait for a change, and protects the records that automations use. For contexts below automations,
- * whose changes concern runs but record no fact (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. Contexts below automations call it
+ * for changes that concern runs but record no fact (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -20,7 +20,7 @@ export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId'
  * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. Other runs sleep until their
  * deadline (ADR 24). Paused runs look when the pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. It looks after the commit of its step anyway
+ * @param ofRun the run whose step made the change. It is not woken, because it looks after the commit of its step anyway
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -55,8 +55,8 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * If more wakes of a club's runs wait, further ones count as bulk, and the relay sends only some of them each second. So a fact of one
- * student moves on immediately, and a tag for 5,000 students does not fill the engine (AUTO-20).
+ * If more wakes of a club's runs wait, further wakes count as bulk, and the relay sends only some of them each second. So a fact of one
+ * student continues immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
  */
 const fewWaiting = 16;
 
@@ -101,7 +101,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * Called before a record is deleted. The caller has locked the record, and publishing a version that names it waits for this lock.
+ * Called before a record is deleted. The caller has locked the record. A publication of a version that names the record waits for this
+ * lock.
  * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

@@ -1,4 +1,7 @@
-/** Uses of tables of other contexts, each with its reason. `test/domain/tables.test.ts` compares them with the code. */
+/**
+ * The tables that a context uses although another context owns them, each with the reason. `test/domain/tables.test.ts` compares this
+ * list with the code.
+ */
 
 export interface ForeignUses {
   tables: readonly string[];
@@ -10,14 +13,14 @@ interface ForeignUsesOfContext {
   writes?: readonly ForeignUses[];
 }
 
-const settingsOfClub = 'Settings of the club, its existence, and its lock (ENG-6).';
-const people = 'Names and addresses of students in records, and their lock (ENG-6).';
+const settingsOfClub = 'Settings of the club, the check that the club exists, and the lock of the club (ENG-6).';
+const people = 'Names and addresses of students in records, and the locks of students (ENG-6).';
 const administrators = 'Names and addresses of administrators in records and mails.';
-const sendsMails = 'Prepares mails to many students, and claims them for its own steps.';
-const decidesMails = 'Decides when it claims a mail whether the student still gets it.';
+const sendsMails = 'Prepares mails to many students, and claims the mails for its own steps.';
+const decidesMails = 'Decides at the claim of a mail whether the student still receives it.';
 const totals = 'Totals of lists come from tallies (ADR 11).';
 
-/** The uses by each context. A table stands at most once under `reads` and once under `writes`. */
+/** The uses of each context. A table occurs at most once in `reads` and once in `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   access: {
     reads: [
@@ -25,20 +28,20 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['students'], reason: people },
       {
         tables: ['agents', 'community_spaces', 'courses', 'repositories'],
-        reason: 'Checks that a product delivers something that exists, and shows its title.',
+        reason: 'Checks that a product grants access to an existing thing, and shows the title.',
       },
     ],
   },
   agents: {
     reads: [
       { tables: ['agent_sources'], reason: 'Shows whether the material of an agent is indexed.' },
-      { tables: ['add_ons', 'club_plans'], reason: 'The budget follows the plan and what the club has bought.' },
+      { tables: ['add_ons', 'club_plans'], reason: 'The budget follows the plan and the add-ons of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['lessons', 'media'], reason: 'Titles of material and of citations, and images of questions.' },
       { tables: ['students'], reason: people },
     ],
     writes: [
-      { tables: ['agent_sources'], reason: 'An administrator has a source read once more.' },
+      { tables: ['agent_sources'], reason: 'An administrator requests that a source is read again.' },
       { tables: ['clubs'], reason: 'The limit of the club’s budget is a column of the club.' },
     ],
   },
@@ -48,13 +51,18 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['media'], reason: 'Shows the files of submissions and reviews.' },
       { tables: ['students'], reason: people },
     ],
-    writes: [{ tables: ['media_uses'], reason: 'Ends the uses of reviews with their submissions, in one statement.' }],
+    writes: [
+      {
+        tables: ['media_uses'],
+        reason: 'Ends the file uses of reviews together with their submissions, in one statement.',
+      },
+    ],
   },
   automations: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['students'], reason: people },
-      { tables: ['failing_steps'], reason: 'Shows runs whose steps fail.' },
+      { tables: ['failing_steps'], reason: 'Shows runs whose steps have failed.' },
       { tables: ['list_tallies', 'list_tally_changes'], reason: totals },
       { tables: ['mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
       {
@@ -71,25 +79,28 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'subscriptions',
           'tags',
         ],
-        reason: 'A run waits for records of students, and a dry run shows them.',
+        reason: 'A run waits for records of students, and a dry run shows these records.',
       },
     ],
     writes: [
-      { tables: ['failing_steps'], reason: 'Settles the failures of runs that ended.' },
+      { tables: ['failing_steps'], reason: 'Marks the failures of ended runs as settled.' },
       { tables: ['mails'], reason: sendsMails },
     ],
   },
   billing: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['club_ai_months', 'club_storage', 'club_storage_changes'], reason: 'Measures what a club has used.' },
+      {
+        tables: ['club_ai_months', 'club_storage', 'club_storage_changes'],
+        reason: 'Measures how much a club has used.',
+      },
     ],
   },
   branding: {
     reads: [
       {
         tables: ['club_branding', 'media', 'media_renditions'],
-        reason: 'Reads a club’s look, and the picture of its logo.',
+        reason: 'Reads a club’s look and the picture of its logo.',
       },
     ],
   },
@@ -98,21 +109,21 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['administrators', 'memberships'], reason: 'A test mail goes to a member of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['mail_domains', 'mail_links', 'mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
-      { tables: ['media', 'media_renditions'], reason: 'Finds the images of e-mails.' },
+      { tables: ['media', 'media_renditions'], reason: 'Finds the images in e-mails.' },
       { tables: ['students'], reason: people },
     ],
     writes: [
       { tables: ['mails'], reason: sendsMails },
-      { tables: ['media'], reason: 'Records whether a picture for e-mails can be made of an image (DEC-157).' },
+      { tables: ['media'], reason: 'Records whether an image can be converted to a picture for e-mails (DEC-157).' },
     ],
   },
   clubs: {
     reads: [
       { tables: ['administrators'], reason: administrators },
-      { tables: ['media'], reason: 'Checks the image of a logo.' },
-      { tables: ['transactional_mails'], reason: 'Shows until when an invitation waits.' },
+      { tables: ['media'], reason: 'Checks the image that becomes a logo.' },
+      { tables: ['transactional_mails'], reason: 'Shows when a pending invitation expires.' },
     ],
-    writes: [{ tables: ['administrators'], reason: 'Signing up and accepting an invitation open an account.' }],
+    writes: [{ tables: ['administrators'], reason: 'A sign-up and an accepted invitation open an account.' }],
   },
   community: {
     reads: [
@@ -143,7 +154,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'student_tags',
           'tags',
         ],
-        reason: 'A condition asks what students have, and a problem names what it asks for.',
+        reason: 'A condition tests the records of students, and a problem names the records that it tests.',
       },
     ],
   },
@@ -151,9 +162,9 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['memberships'], reason: 'The role of an administrator in a club.' },
-      { tables: ['one_time_tokens'], reason: 'A token holds the password of a repeated sign-up.' },
+      { tables: ['one_time_tokens'], reason: 'A token contains the password of a repeated sign-up.' },
     ],
-    writes: [{ tables: ['one_time_tokens'], reason: 'A token holds the password of a repeated sign-up.' }],
+    writes: [{ tables: ['one_time_tokens'], reason: 'A token contains the password of a repeated sign-up.' }],
   },
   joining: {
     reads: [
@@ -161,26 +172,29 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' },
       {
         tables: ['mail_suppressions', 'students'],
-        reason: 'A student who has left the daily mail does not get it in a new space.',
+        reason: 'A student who has switched the daily mail off does not receive it in a new space.',
       },
     ],
     writes: [{ tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' }],
   },
   knowledge: {
     reads: [
-      { tables: ['agent_citations'], reason: 'Finds the citations of a source in batches, to unlink them.' },
-      { tables: ['agent_materials', 'agents'], reason: 'A search covers the material of one agent.' },
+      { tables: ['agent_citations'], reason: 'Finds the citations of a source in batches, to remove their links.' },
+      { tables: ['agent_materials', 'agents'], reason: 'A search is limited to the material of one agent.' },
       { tables: ['clubs'], reason: settingsOfClub },
       {
         tables: ['courses', 'lessons', 'media', 'media_tracks'],
-        reason: 'Sources follow the files and lessons that they are read from.',
+        reason: 'The sources follow the files and lessons from which they are read.',
       },
     ],
-    writes: [{ tables: ['agent_citations'], reason: 'A citation outlives its source, and then names none.' }],
+    writes: [{ tables: ['agent_citations'], reason: 'A citation outlives its source, and then names no source.' }],
   },
   learning: {
     reads: [
-      { tables: ['access_deliveries', 'enrollments'], reason: 'A student sees the courses that their access opens.' },
+      {
+        tables: ['access_deliveries', 'enrollments'],
+        reason: 'A student sees the courses that their access includes.',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['students'], reason: people },
     ],
@@ -194,48 +208,56 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
       {
         tables: ['club_plans', 'clubs'],
-        reason: 'The club of a mail: name, language, and the plan that bounds its mails a day.',
+        reason: 'The club of a mail: name, language, and the plan, which limits the mails of a day.',
       },
     ],
     writes: [
       { tables: ['list_tally_changes'], reason: totals },
-      { tables: ['wakes'], reason: 'A request without a mail leaves no wake, and takes the time of one (ACC-4).' },
+      {
+        tables: ['wakes'],
+        reason: 'A request that creates no mail leaves no wake, and takes as long as a request with a mail (ACC-4).',
+      },
     ],
   },
   media: {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'Warns the administrators of a club whose videos expire.' },
-      { tables: ['club_feature_changes'], reason: 'Follows plans that gain or lose the hosting of videos (MED-10).' },
+      { tables: ['club_feature_changes'], reason: 'Follows plans that gain or lose hosted videos (MED-10).' },
       { tables: ['clubs'], reason: 'The lock of the club (ENG-6).' },
     ],
-    writes: [{ tables: ['club_feature_changes'], reason: 'Removes a change of plan that it has followed.' }],
+    writes: [
+      { tables: ['club_feature_changes'], reason: 'Removes a change of plan after the media context has applied it.' },
+    ],
   },
   mentorships: {
     reads: [
-      { tables: ['access_deliveries'], reason: 'A student sees the mentorships that their access opens.' },
+      {
+        tables: ['access_deliveries'],
+        reason: 'A student sees the mentorships that their access includes.',
+      },
       { tables: ['administrators', 'memberships'], reason: 'Mentors are members of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['list_tallies', 'list_tally_changes'], reason: totals },
       { tables: ['students'], reason: people },
       {
         tables: ['transactional_mails'],
-        reason: 'A former mentor gets a mail only if they were told of the session (MENT-11).',
+        reason: 'A former mentor receives a mail only if an earlier mail announced the session (MENT-11).',
       },
     ],
   },
   repositories: { reads: [{ tables: ['media'], reason: 'A repository is a folder of files of the library.' }] },
   sales: {
     reads: [
-      { tables: ['enrollments'], reason: 'A purchase shows the access that it gave.' },
+      { tables: ['enrollments'], reason: 'A purchase shows the access that it granted.' },
       { tables: ['students'], reason: people },
     ],
   },
   students: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['students'], reason: 'The use cases of students span the contexts.' },
+      { tables: ['students'], reason: 'The use cases of students span several contexts.' },
     ],
-    writes: [{ tables: ['students'], reason: 'The use cases of students span the contexts.' }],
+    writes: [{ tables: ['students'], reason: 'The use cases of students span several contexts.' }],
   },
   watches: {
     reads: [
@@ -256,21 +278,27 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'lessons',
           'wakes',
         ],
-        reason: 'A fact wakes the runs that it can move on, in the transaction of the fact (ADR 24).',
+        reason: 'A fact wakes the runs that may continue because of it, in the transaction of the fact (ADR 24).',
       },
     ],
     writes: [
       {
         tables: ['automation_course_looks', 'automation_runs', 'course_completion_looks'],
-        reason: 'Says which runs and courses are to be looked at (ADR 24).',
+        reason: 'Marks the runs and courses that must be evaluated (ADR 24).',
       },
     ],
   },
   webhooks: {
     reads: [
-      { tables: ['administrators', 'memberships'], reason: 'Tells the administrators of a club whose endpoint fails.' },
+      {
+        tables: ['administrators', 'memberships'],
+        reason: 'Informs the administrators of a club whose endpoint has failures.',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['facts', 'upkeep_rounds'], reason: 'Facts become events, and a round follows the last one.' },
+      {
+        tables: ['facts', 'upkeep_rounds'],
+        reason: 'Facts become events, and each round of upkeep continues after the last round.',
+      },
       {
         tables: [
           'access_deliveries',
@@ -287,9 +315,9 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'subscriptions',
           'tags',
         ],
-        reason: 'The body of an event shows the records as they are then.',
+        reason: 'The body of an event contains the current records.',
       },
     ],
-    writes: [{ tables: ['upkeep_rounds'], reason: 'Records how far the last round of upkeep came.' }],
+    writes: [{ tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' }],
   },
 };

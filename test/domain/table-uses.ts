@@ -1,4 +1,4 @@
-/** Which context reads and writes which table: from the SQL texts and the entities in its folder of domain/. */
+/** Finds which context reads and writes which table, from the SQL texts and the entities in the context's folder of domain/. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -9,13 +9,13 @@ export interface TableUse {
   access: 'reads' | 'writes';
 }
 
-/** A table of entities/, with the context that its rows belong to and its entity. */
+/** A table of entities/ with its entity, and with the context that owns its rows. */
 export interface Table {
   owner: string;
   entity: string;
 }
 
-/** Folders of entities/ that belong to no context: the engine and the infrastructure under all of them. */
+/** Folders of entities/ that belong to no context: the engine, and the infrastructure that all contexts use. */
 export const platformFolders: readonly string[] = ['facts', 'keys', 'limits'];
 
 /** @returns the tables that the entities declare, by name */
@@ -45,7 +45,7 @@ export function usesIn(source: string, tables: ReadonlyMap<string, Table>): Omit
   return [...inStatements(text), ...byEntities(text, tables)].filter(({ table }) => tables.has(table));
 }
 
-/** A table after a keyword, and further tables after commas. `from: '…'` names the table of a search. */
+/** A table after a keyword, and further tables after commas. `from: '…'` names the table that a search reads. */
 const named =
   /\b(INSERT INTO|(?<!FOR |KEY )UPDATE|DELETE FROM|FROM|JOIN|USING|from: ')\s*(?:ONLY\s+)?([a-z_]+)((?:\s+(?:AS\s+)?[a-z_]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:AS\s+)?[a-z_]+)?)*)/g;
 

@@ -1,4 +1,4 @@
-/** Each table belongs to one context. Another context uses it only with a line in foreign-tables.ts that says why. */
+/** Each table belongs to one context. Another context may use the table only with a line in foreign-tables.ts that states the reason. */
 import { expect } from 'chai';
 import { topLevelOf } from '../../dev/generators/import-graph.ts';
 import { foreignUses, type ForeignUses } from './foreign-tables.ts';
@@ -21,10 +21,12 @@ describe('tables of contexts', () => {
 
   it('are used by other contexts only for a listed reason', () => {
     const unlisted = used.map(nameOf).filter((name) => !names.includes(name));
-    expect(unlisted, 'Let the owner answer, or add a line to test/domain/foreign-tables.ts').to.deep.equal([]);
+    expect(unlisted, 'Let the owner of the table answer, or add a line to test/domain/foreign-tables.ts').to.deep.equal(
+      [],
+    );
   });
 
-  it('have no line for a use that is gone, and no line twice', () => {
+  it('have no line for a use that no longer exists, and no duplicate line', () => {
     const present = new Set(used.map(nameOf));
     expect(names.filter((name) => !present.has(name))).to.deep.equal([]);
     expect(new Set(names).size).to.equal(names.length);
@@ -36,7 +38,7 @@ describe('tables of contexts', () => {
     expect([...owners].filter((owner) => !contexts.has(owner) && !platformFolders.includes(owner))).to.deep.equal([]);
   });
 
-  it('name, in mail and media, no context above them but clubs and people', () => {
+  it('in mail and media name no context above mail and media except clubs and people', () => {
     const trunk = ['administrators', 'clubs', 'invitations', 'memberships', 'students'];
     const upward = used.filter(({ context, table }) => ['mail', 'media'].includes(context) && isAbove(table, context));
     expect(upward.map(nameOf).filter((name) => !trunk.some((table) => name.endsWith(` ${table}`)))).to.deep.equal([]);
@@ -67,7 +69,7 @@ describe('usesIn', () => {
     expect(usesOf('sql`SELECT FROM lessons FOR NO KEY UPDATE`')).to.deep.equal(['reads lessons']);
   });
 
-  it('finds entities that are read and changed, and passes over types and comments', () => {
+  it('finds entities that are read and changed, and ignores types and comments', () => {
     const text = (code: string) => `import { Lesson } from '../../entities/learning/lesson.ts';\n${code}`;
     expect(usesOf(text('columns(Lesson, [])'))).to.deep.equal(['reads lessons']);
     expect(usesOf(text('tx.manager.update(Lesson, {})'))).to.deep.equal(['writes lessons']);

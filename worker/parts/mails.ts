@@ -72,7 +72,7 @@ export function bulkMailDeps({
       waitSpeed: config.automations.waitSpeed,
       onMail: (status) => automationMails.inc({ status }),
       onStep(step) {
-        if (step.left !== undefined) automationSteps.inc({ kind: step.left });
+        if (step.completedKind !== undefined) automationSteps.inc({ kind: step.completedKind });
         if (step.ended !== undefined) automationRunsEnded.inc({ status: step.ended });
       },
     },

@@ -152,7 +152,8 @@ export async function createDelivery(
 /**
  * Changes the fields that are present. Enrollments stay as they are.
  * @param input.access_days 0 removes the limit
- * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the current opening)
+ * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the current
+ * opening)
  */
 export async function updateDelivery(
   { db }: DatabaseDeps,
@@ -180,7 +181,7 @@ export async function updateDelivery(
   });
 }
 
-/** Archives a delivery, so that it is not granted any more. An archived one stays as it is. @throws DomainError not_found */
+/** Archives a delivery, so that it is not granted any more. Safe to repeat. @throws DomainError not_found */
 export async function archiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -190,7 +191,7 @@ export async function archiveDelivery(
   return db.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
 }
 
-/** Makes an archived delivery grantable again. Any other stays as it is. @throws DomainError not_found */
+/** Makes an archived delivery grantable again. A delivery that is not archived stays as it is. @throws DomainError not_found */
 export async function unarchiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -232,8 +233,8 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 }
 
 /**
- * The condition under which `access_deliveries delivery` can be granted without an administrator, by a sign-up or a claimed link: it is
- * not archived, and its cohort does not make the access end already.
+ * The condition under which a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The delivery is
+ * not archived, and the end of its cohort has not passed.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (
@@ -261,7 +262,9 @@ function openedId(opens: OpeningRow): Id {
   }
 }
 
-/** @throws DomainError not_found if the club does not have the course, agent, repository or space, or the course does not have the cohort */
+/**
+ * @throws DomainError not_found if the club does not have the course, agent, repository or space, or the course does not have the cohort
+ */
 async function requireOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
   const id = openedId(opens);
   if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);

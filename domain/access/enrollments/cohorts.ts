@@ -122,7 +122,8 @@ export async function updateCohort(
 }
 
 /**
- * Deletes a cohort without deliveries, enrollments and automations that use it. Removed enrollments lose their cohort; they never come back.
+ * Deletes a cohort that no delivery, enrollment or automation uses. Removed enrollments lose their cohort, because they never become
+ * active again.
  * @throws DomainError not_found, in_use
  */
 export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {

@@ -48,8 +48,8 @@ export interface GrantResult {
 }
 
 /**
- * Grants access and records `access.granted`. Access from another source than a sale is granted only once. A sale has its own enrollment,
- * one for each purchase or subscription and delivery.
+ * Grants access and records `access.granted`. A source that is not a sale grants access to a delivery only once. Each sale has its own
+ * enrollment, one for each purchase or subscription and delivery.
  * @throws DomainError not_found (student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is not
  *   after the beginning)
  */
@@ -118,7 +118,8 @@ export async function termsOf(
   const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
   const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
-  // A sold delivery is granted even if it is archived, because the platform sells it until the club ends that there.
+  // A sold delivery is granted even if it is archived, because the sales platform continues to sell it until the club stops the sale
+  // there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived and cannot be granted.');
   const period = periodOf(grant, delivery, cohort, now);
@@ -166,7 +167,10 @@ export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: I
   return after;
 }
 
-/** Makes the enrollment the student's current one of the delivery without a sale. It replaces an ended one. @throws DomainError already_enrolled */
+/**
+ * Makes the enrollment the student's current enrollment of the delivery without a sale. It replaces an ended enrollment.
+ * @throws DomainError already_enrolled
+ */
 async function makeCurrent(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {
   if (enrollment.originId !== null) return;
   const standing = await findStanding(tx, enrollment);
@@ -205,7 +209,7 @@ export async function changeEnd(
 }
 
 /**
- * Moves the enrollment to another cohort of its course and records `access.moved`. Its dates stay.
+ * Moves the enrollment to another cohort of its course and records `access.moved`. The beginning and the end of the access stay the same.
  * @throws DomainError not_found (enrollment or cohort), enrollment_revoked
  */
 export async function moveToCohort(
@@ -241,7 +245,7 @@ function requireNotRevoked({ revokedAt }: EnrollmentRow): void {
   if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked. Restore it first.');
 }
 
-/** Ends all access of a removed student. Only ids and dates of the enrollments stay, and no event is raised. */
+/** Ends all access of a removed student. Only the ids and dates of the enrollments remain, and no event is recorded. */
 export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.run(
     sql`UPDATE enrollments SET revoked_at = coalesce(revoked_at, ${now}), revoked_reason = 'removal', updated_at = ${now} WHERE student_id = ${studentId}`,

@@ -1,4 +1,4 @@
-/** Whether a student has access now, from the times of the enrollments. So no job must run for access to end. */
+/** Decides whether a student has access now, by the times of the enrollments. So access ends without a job. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -26,12 +26,12 @@ export function hasAccessToSpace(spaceId: Sql, studentId: Id | Sql, now: Date): 
   return hasAccess(sql`opening.space_id = ${spaceId}`, studentId, now);
 }
 
-/** A condition: the student has access to a delivery, whatever it opens. */
+/** A condition: the student has access to a delivery, for any kind of delivery. */
 export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date): Sql {
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
 }
 
-/** Uses its own table aliases, so that the parameters may be columns of tables with the usual aliases. */
+/** The statement has its own table aliases, so that the parameters may be columns of tables with the usual aliases. */
 function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
     SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
@@ -39,7 +39,7 @@ function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
        AND held.starts_at <= ${now} AND (held.ends_at IS NULL OR held.ends_at > ${now}))`;
 }
 
-/** @returns whether the student has access to the agent now, published or not. An index on the student serves this. */
+/** @returns whether the student has access to the agent now, even if the agent is not published. The query uses an index on the student */
 export async function isEntitled(
   db: Queries,
   { clubId, studentId, agentId }: { clubId: Id; studentId: Id; agentId: Id },

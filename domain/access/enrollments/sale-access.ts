@@ -1,6 +1,6 @@
 /**
- * The access of a sale follows the sale. Each change of the target is applied once, with one fact for each enrollment. Decisions that an
- * administrator made meanwhile stay (ADR 0012).
+ * The access of a sale follows the sale. Each change of the intended access is applied once, with one fact for each enrollment. Later
+ * decisions of an administrator have priority (ADR 0012).
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ import { changeOfEnd, type EnrollmentTimes } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type EnrollmentRow } from './rows.ts';
 import { revokeAccess } from './enrollments.ts';
 
-/** The ends before a cancellation moved them, by enrollment. Null for no end. */
+/** The end of each enrollment before a cancellation moved it. Null for no end. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
 /** The enrollments of a purchase or a subscription, without enrollments that an administrator has removed. */
@@ -41,7 +41,7 @@ export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Da
 /**
  * Changes the access of a subscription from the old target to the new one. If they are equal, nothing changes. The caller holds the lock
  * of the student.
- * @returns the ends to pass as `endsBefore` the next time
+ * @returns the ends to pass as `endsBefore` in the next call
  */
 export async function followTarget(
   tx: Transaction,
@@ -52,21 +52,22 @@ export async function followTarget(
   if (isSame(from, to)) return endsBefore;
   const ends: Record<Id, string | null> = {};
   for (const enrollment of await enrollmentsOfSale(tx, subscriptionId)) {
-    const own = ownEndOf(enrollment, from, endsBefore);
+    const endWithoutCancellation = ownEndOf(enrollment, from, endsBefore);
     const end = graceOf(to, enrollment, now);
-    const endsAt = end !== null && (own === null || own > end) ? end : own;
-    if (endsAt !== own) ends[enrollment.id] = own?.toISOString() ?? null;
+    const endsAt =
+      end !== null && (endWithoutCancellation === null || endWithoutCancellation > end) ? end : endWithoutCancellation;
+    if (endsAt !== endWithoutCancellation) ends[enrollment.id] = endWithoutCancellation?.toISOString() ?? null;
     await change(tx, enrollment, { endsAt, revokedReason: reasonFor(to, end, enrollment) }, now);
   }
   return ends;
 }
 
-function isSame(left: SaleTarget, right: SaleTarget): boolean {
-  if (left.kind !== 'canceled' || right.kind !== 'canceled') return left.kind === right.kind;
-  return left.periodEnd === right.periodEnd;
+function isSame(one: SaleTarget, other: SaleTarget): boolean {
+  if (one.kind !== 'canceled' || other.kind !== 'canceled') return one.kind === other.kind;
+  return one.periodEnd === other.periodEnd;
 }
 
-/** The end without any cancellation. If the current end is not the cancellation's, an administrator has decided it. */
+/** The end without any cancellation. If the current end differs from the cancellation's end, an administrator has set it. */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];
   const isOurs =
@@ -75,7 +76,10 @@ function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: E
   return before === null ? null : new Date(before);
 }
 
-/** The time until which a canceled subscription still gives access. Null if it gives none, or if the target is not a cancellation. */
+/**
+ * The time until which a canceled subscription still gives access. Null if the subscription gives no access, or if the target is not a
+ * cancellation.
+ */
 function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date | null {
   if (to.kind !== 'canceled' || to.periodEnd === null) return null;
   const end = new Date(to.periodEnd);
@@ -89,7 +93,7 @@ function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: Enroll
   return to.kind === 'canceled' && grace === null ? 'cancellation' : null;
 }
 
-/** Writes one update and at most one fact. While the access is revoked, a moved end records no fact. */
+/** Writes one update and at most one fact. If the access is revoked, a changed end records no fact. */
 async function change(
   tx: Transaction,
   before: EnrollmentRow,

@@ -35,8 +35,8 @@ interface ReportRow {
 }
 
 /**
- * Processes the batch, unless another step has processed it meanwhile or the import has ended. It locks the import's row first. So a
- * cancellation waits for the batch, and no transaction holds a student's lock while it waits for an import.
+ * Processes the batch, unless another step has processed it or the import has ended. It locks the import's row first. So a cancellation
+ * waits for the batch, and no transaction has a student's lock while it waits for an import.
  * @param before the import as it was when the batch was read
  * @throws StaleRead (a student was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery cannot be granted any more
@@ -48,30 +48,31 @@ export async function recordBatch(
   batch: Batch,
   now: Date,
 ): Promise<void> {
-  const stored = await lockImport(tx, before.id);
-  if (stored.cursor !== before.cursor || hasImportEnded(stored.status)) return;
+  const lockedImport = await lockImport(tx, before.id);
+  if (lockedImport.cursor !== before.cursor || hasImportEnded(lockedImport.status)) return;
 
   const people = firstRowOfEach(batch.rows);
-  const isRemoved = await readRemovedAddresses(tx, vault, stored.id);
+  const isRemoved = await readRemovedAddresses(tx, vault, lockedImport.id);
   const accepted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
   const accounts = await findOrOpenAccounts(
     tx,
     vault,
-    stored.clubId,
+    lockedImport.clubId,
     accepted,
-    (seats) => reserveSeats(tx, stored.clubId, seats, now),
+    (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded by now.
-  const isRemovedSince = await readRemovedAddresses(tx, vault, stored.id);
+  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded at this point.
+  const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
-  const known = await reportedBefore(tx, stored.id, accounts);
-  const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
-  await grantAndInvite(tx, vault, stored, report, people, now);
-  await insertReport(tx, stored.id, report);
-  await advance(tx, stored, batch, report, now);
-  if (batch.failsWith !== undefined) await endImport(tx, stored, { status: 'failed', error: batch.failsWith }, now);
-  else if (batch.cursor === stored.fileBytes) await wakeNextImport(tx, stored, now);
+  const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);
+  const report = batch.rows.map((row) => reportOn(row, people, accounts, reportedStudents, isRemoved));
+  await grantAndInvite(tx, vault, lockedImport, report, people, now);
+  await insertReport(tx, lockedImport.id, report);
+  await advance(tx, lockedImport, batch, report, now);
+  if (batch.failsWith !== undefined)
+    await endImport(tx, lockedImport, { status: 'failed', error: batch.failsWith }, now);
+  else if (batch.cursor === lockedImport.fileBytes) await wakeNextImport(tx, lockedImport, now);
 }
 
 /** Reserves as many of the requested seats as the club's plan allows. @returns their number */

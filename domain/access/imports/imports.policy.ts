@@ -1,4 +1,4 @@
-/** The bounds of student imports. */
+/** The limits of student imports. */
 
 import { endedImportStatuses, type EndedImportStatus, type ImportStatus } from '../../../entities/access/values.ts';
 
@@ -7,7 +7,7 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 }
 
 export const importRules = {
-  /** Largest file, in bytes. */
+  /** The maximum size of a file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
   /** The maximum number of imports of a club that have not ended. It also bounds the files of a club in the store. */
   maxOpen: 10,
@@ -15,20 +15,20 @@ export const importRules = {
   headBytes: 64 * 1_024,
   /** The size of one read from the store, and of the longest row. */
   pieceBytes: 128 * 1_024,
-  /** Rows of a transaction. */
+  /** The maximum number of rows of a transaction. */
   batchRows: 500,
-  /** Enrollments of a transaction. A batch with many deliveries has fewer rows. */
+  /** The maximum number of enrollments of a transaction. A batch with many deliveries has fewer rows. */
   batchGrants: 4_000,
   /** The limit of the contract, in characters and not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
-  /** An upload that has not ended by then was interrupted: the server allows a body 5 minutes. */
+  /** An upload that has not ended after this time was interrupted, because the server allows 5 minutes for a body. */
   uploadMs: 15 * 60_000,
-  /** The longest time between two steps of a living workflow. */
+  /** The longest time between two steps of a workflow that is still running. */
   silenceMs: 10 * 60_000,
-  /** The pause between two checks whether a waiting import may run, besides when it is woken. */
+  /** A waiting import checks at this interval whether it may run. It is also woken when it may run. */
   turnMs: 30_000,
-  /** The number of ignored columns that are named, and the characters of each name. */
+  /** The maximum number of ignored columns that are listed, and of characters of each name. */
   ignoredColumns: 50,
   ignoredColumnCharacters: 80,
 } as const;

@@ -41,8 +41,10 @@ export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-im
 
 /** @returns undefined if there is no such import */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
-  const found = await db.one<StoredImport>(sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`);
-  return found;
+  const storedImport = await db.one<StoredImport>(
+    sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`,
+  );
+  return storedImport;
 }
 
 /**
@@ -51,16 +53,16 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
  */
 export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
-  const stored = await loadImport(tx, importId);
-  if (!stored) throw new Error(`There is no import ${importId}`);
-  return stored;
+  const studentImport = await loadImport(tx, importId);
+  if (!studentImport) throw new Error(`There is no import ${importId}`);
+  return studentImport;
 }
 
 /** @throws DomainError not_found */
 export async function findImport(db: Queries, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
-  const stored = await loadImport(db, importId);
-  if (stored?.clubId !== clubId) throw notFound('student import');
-  return presentImport(stored);
+  const studentImport = await loadImport(db, importId);
+  if (studentImport?.clubId !== clubId) throw notFound('student import');
+  return presentImport(studentImport);
 }
 
 /** @returns a page of the club's imports, newest first */
@@ -140,8 +142,8 @@ export async function cancelImport(
 }
 
 /**
- * @returns the number of the club's imports that have not ended, including canceled imports whose file may still arrive. A failed upload
- *   does not count, because its file is deleted.
+ * @returns the number of the club's imports that have not ended, including canceled imports whose file may still arrive. An import whose
+ * upload failed does not count, because its file is deleted.
  */
 export async function countOpenImports(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
@@ -169,7 +171,7 @@ export async function endImport(
   await wakeNextImport(tx, { id, clubId }, now);
 }
 
-/** One import of a club runs at a time, in the order of creation. The running import holds locks that sign-ups wait for. */
+/** One import of a club runs at a time, in the order of creation, because a running import has locks that sign-ups need. */
 const isUnfinished = sql`status IN ('pending', 'running')`;
 
 /** @returns whether each earlier import of the club has processed all rows */
@@ -179,7 +181,7 @@ export async function isItsTurn(db: Queries, { id, clubId, createdAt }: StoredIm
   return earlier === undefined;
 }
 
-/** Runs in the transaction that ends an import, so that the club's next import starts without polling. */
+/** Runs in the transaction that ends an import, and starts the club's next import without polling. */
 export async function wakeNextImport(tx: Transaction, endedImport: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const next = await tx.one<{ id: Id; clubId: Id }>(sql`SELECT id, club_id AS "clubId" FROM student_imports
       WHERE club_id = ${endedImport.clubId} AND ${isUnfinished} AND id <> ${endedImport.id} ORDER BY created_at, id LIMIT 1`);

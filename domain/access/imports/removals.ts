@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * Records an address that a student loses by a removal or a correction, with every open import of the club. The caller holds the lock of
- * the student. So a batch with the address was recorded before, or finds this record.
+ * Records an address that a student loses by a removal or a correction, for every open import of the club. The caller holds the lock of
+ * the student. So a batch with the address was either recorded before, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -35,15 +35,15 @@ export async function readRemovedAddresses(
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
-/** The texts that an import keeps from its file. A file name or a column name may contain the name of a person. */
+/** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
 /** A condition on an ended import: it was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Runs when an import has ended and the addresses are no longer needed. The texts of the file are cleared if it named a removed student.
- * They are also cleared if the file was not read to its end while a student was removed, because its other rows are unknown.
+ * Runs when an import has ended and the addresses are no longer needed. The texts of the file are cleared if the file named a removed
+ * student. They are also cleared if a student was removed before the whole file was read, because the other rows may name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
@@ -57,8 +57,9 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * Runs when a student is removed. Ended imports lose the texts of files that named the student, or may have. An open import does so when it
- * ends ({@link noteAddressLeft}), because a transaction that holds a student's lock must not wait for an open import.
+ * Runs when a student is removed. Ended imports lose the texts of files that named the student, or may have named the student. An open
+ * import loses these texts when it ends ({@link noteAddressLeft}). The reason: a transaction that has a student's lock must not wait for
+ * an open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
@@ -70,10 +71,10 @@ export async function forgetFilesThatName(
        AND (${isReadInPart} OR EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId}))`);
 }
 
-/** Imports that one round of upkeep looks at. */
+/** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes addresses that were recorded just as their import ended. */
+/** Deletes addresses that were recorded while their import was ending. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

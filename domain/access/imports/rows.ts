@@ -1,4 +1,4 @@
-/** Reads the rows of an imported file, one piece at a time. Each row is a person or a fault. */
+/** Reads the rows of an imported file, one piece at a time. Each row is either a person or a fault. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/email.policy.ts';
 import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
@@ -9,7 +9,7 @@ import { importRules } from './imports.policy.ts';
 export interface Person {
   /** Case-folded. */
   email: string;
-  /** Empty if the names of the file are not read. */
+  /** Empty if the import does not read the names. */
   name: string;
 }
 
@@ -28,22 +28,22 @@ export interface Piece {
 
 export interface ReadRows {
   rows: FileRow[];
-  /** The number of processed bytes of the piece. The next row begins there. */
+  /** The number of processed bytes of the piece. The next row begins after them. */
   consumed: number;
   nextRow: number;
-  /** The piece ends inside a line that is too long to be a row. The rest of the line must be skipped. */
+  /** The piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
   /** The last row is too long and has quotes. Its end is unknown, so its lines must not be read as rows. */
   endsInsideQuotes: boolean;
 }
 
-/** Whether bytes of a line may open a quoted value that continues in the next line. */
+/** Whether the bytes of a line may open a quoted value that continues in the next line. */
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. A row that cannot be read costs only its first line, so that an unclosed quote does not
- * swallow the following rows. If the piece is too short to tell whether a quote is closed, reading stops there: the text inside quotes may
- * look like rows.
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is lost, so that an unclosed quote does
+ * not swallow the following rows. If the piece is too short to show whether a quote is closed, reading stops before the quote: the text
+ * inside quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked
@@ -82,7 +82,7 @@ export function readRows(
     if (stoppedBy === undefined && records.length === 0) break; // only empty lines remained
     if (stoppedBy === undefined) continue;
     if (stoppedBy === 'open quote' && !piece.isLast) {
-      // The cut-off row is whole at the beginning of the next piece, unless it is longer than a piece.
+      // The row that is cut off here is complete at the beginning of the next piece, unless it is longer than a piece.
       if (read.consumed > 0) break;
       return { ...read, rows: [tooLong(nextRow)], consumed: end, nextRow: nextRow + 1, endsInsideQuotes: true };
     }
@@ -104,7 +104,7 @@ interface ParsedRecord {
   end: number;
 }
 
-/** @returns the records before the first unreadable one, and the fault of that one */
+/** @returns the records before the first unreadable record, and the fault of that record */
 function parseOn(
   bytes: Buffer,
   { delimiter }: FileFormat,
@@ -135,7 +135,7 @@ function skipEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
   }
 }
 
-/** @returns undefined for a line of blanks and delimiters, which spreadsheets produce */
+/** @returns undefined for a line that has only blanks and delimiters, as spreadsheets write it */
 function rowOf(
   fields: readonly Buffer[],
   format: FileFormat,

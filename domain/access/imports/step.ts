@@ -24,17 +24,18 @@ export type ImportStep =
   | { done: false; at?: number; status: ImportStatus; rowsDone: number; rowsTotal?: number };
 
 /**
- * Advances the import by one step. A repeated step finds the cursor moved and processes the next batch, so no row is processed twice.
+ * Advances the import by one step. A repeated step finds that the cursor has moved, and processes the next batch. So no row is processed
+ * twice.
  * @param now Unix milliseconds
  */
 export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
-  const stored = await loadImport(deps.db, importId);
-  if (!stored) return { done: true, outcome: 'canceled' }; // its club was deleted
-  if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
-  if (stored.status === 'uploading') return awaitFile(deps, stored, now);
-  if (!(await isItsTurn(deps.db, stored))) return awaitTurn(deps, stored, now);
-  const error = await importBatch(deps, stored, new Date(now));
-  if (error !== undefined) await fail(deps, stored, error, now);
+  const studentImport = await loadImport(deps.db, importId);
+  if (!studentImport) return { done: true, outcome: 'canceled' }; // its club was deleted
+  if (hasImportEnded(studentImport.status)) return cleanUp(deps, studentImport, now);
+  if (studentImport.status === 'uploading') return awaitFile(deps, studentImport, now);
+  if (!(await isItsTurn(deps.db, studentImport))) return awaitTurn(deps, studentImport, now);
+  const error = await importBatch(deps, studentImport, new Date(now));
+  if (error !== undefined) await fail(deps, studentImport, error, now);
   return readState(deps, importId);
 }
 
@@ -46,14 +47,17 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
   return readState(deps, stored.id);
 }
 
-/** The end of an earlier import wakes this one. It also checks regularly, because an earlier import may be accepted at the same moment. */
+/**
+ * The end of an earlier import wakes this import. The import also checks at intervals, because an earlier import may be accepted at the
+ * same moment.
+ */
 async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   const at = now + importRules.turnMs;
   await db.manager.update(StudentImport, { id: stored.id }, { looksAt: new Date(at) });
   return inProgress(stored, at);
 }
 
-/** Removes the file. If the file may still arrive, it is removed again after that. */
+/** Removes the file. If the upload may still write the file, the file is removed again later. */
 async function cleanUp({ db, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
@@ -72,10 +76,10 @@ function inProgress({ status, created, existing, failed, rowsTotal }: StoredImpo
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** The state in Postgres, whichever process wrote it. */
+/** The state in Postgres, from any process. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
-  const stored = await loadImport(db, importId);
-  return stored ? inProgress(stored) : { done: true, outcome: 'canceled' };
+  const studentImport = await loadImport(db, importId);
+  return studentImport ? inProgress(studentImport) : { done: true, outcome: 'canceled' };
 }
 
 /** The errors that mean that a delivery cannot be granted any more. */
@@ -101,8 +105,9 @@ async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): P
 
 async function fail({ db }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const stored = await lockImport(tx, id);
-    if (!hasImportEnded(stored.status)) await endImport(tx, stored, { status: 'failed', error }, new Date(now));
+    const lockedImport = await lockImport(tx, id);
+    if (!hasImportEnded(lockedImport.status))
+      await endImport(tx, lockedImport, { status: 'failed', error }, new Date(now));
   });
 }
 

@@ -1,4 +1,4 @@
-/** Begins an import. The file is streamed to the store and is never in memory as a whole. */
+/** Begins an import. The file is streamed to the store, and is never completely in memory. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { Readable } from 'node:stream';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -26,8 +26,8 @@ export interface ImportRequest {
 type Bytes = AsyncIterable<Buffer>;
 
 /**
- * Uploads a file and leaves it to the import's workflow. The row is written before the upload begins, so that the workflow cleans up after
- * an interrupted upload.
+ * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
+ * after an interrupted upload.
  * @param body the file, at most 32 MB. A larger body makes its iteration throw body_too_large
  * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found and
  *   delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
@@ -102,7 +102,7 @@ async function acceptFile(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   const { status } = await lockImport(tx, upload.id);
-  // The upload is complete. So the file of an import that was canceled meanwhile can be removed for good.
+  // The upload is complete. So the file of an import that was canceled during the upload can now be removed.
   const arrival = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
   const begins = status === 'uploading' && { status: 'pending' as const, rowsTotal: lines() };
   await tx.manager.update(StudentImport, { id: upload.id }, { ...arrival, ...begins });
@@ -120,7 +120,7 @@ async function breakOff(
   return db.transaction(async (tx) => {
     const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
-    // The upload has stopped, so the import no longer counts as open, and its workflow need not wait for the end of the upload.
+    // The upload has stopped. So the import no longer counts as open, and its workflow does not have to wait for the upload.
     else if (status === 'canceled') await tx.manager.update(StudentImport, { id: upload.id }, { fileBytes: 0 });
     return findImport(tx, upload.clubId, upload.id);
   });

@@ -38,7 +38,7 @@ async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lo
 }
 
 /**
- * A sign-up checks the link before the e-mail is looked up, so that the answer does not reveal whether the address is known.
+ * A sign-up checks the link before it searches for the e-mail address, so that the answer does not reveal whether the address is known.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function requireClaimableLink(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
@@ -46,9 +46,9 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 }
 
 /**
- * Grants the link's deliveries to the student, with an `access.granted` for each new one, and counts a use. The link's row is locked, so
- * only one student gets the last use. A student who has claimed the link before gets the same answer again, whatever has happened to the
- * link since.
+ * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts a use. The link's row is
+ * locked, so only one student gets the last use. A student who has claimed the link before gets the same answer again, even if the link
+ * has ended since.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
@@ -86,7 +86,7 @@ export async function claimRegistrationLink(
   return db.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
-/** Returns the uses of the links that a student claimed, after a sign-up was never confirmed. The caller holds the lock of the student. */
+/** Gives back the uses of the links that a student claimed whose sign-up was never confirmed. The caller holds the lock of the student. */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`
     WITH claimed AS (DELETE FROM registration_link_claims WHERE student_id = ${studentId} RETURNING link_id)

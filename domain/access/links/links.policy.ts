@@ -28,7 +28,7 @@ export interface LinkState {
   gives: boolean;
 }
 
-/** The same answer for a link that is unknown, expired, revoked or without grantable deliveries. */
+/** The error is the same for a link that is unknown, expired, revoked or without grantable deliveries. */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

@@ -1,4 +1,4 @@
-/** Ends an answer once: one transaction writes the last words, the whole text, the citations, the call and the charge. */
+/** Ends an answer exactly once. One transaction writes the last words, the whole text, the citations, the call and the charge. */
 import { IsNull } from 'typeorm';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -27,10 +27,10 @@ export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
   model: string;
-  /** The size cap of the answer. */
+  /** The maximum size of the answer. */
   maxTokens: number;
   text: string;
-  /** The words of the text that are not in the log yet. */
+  /** The words of the text that the log does not contain yet. */
   rest: Delta;
   citations: readonly Citation[];
   use: TokenUse;
@@ -43,17 +43,17 @@ export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */
   use?: TokenUse;
-  /** The model has counted the answer too, not only the prompt. */
+  /** Whether the model has counted the answer too, and not only the prompt. */
   isCounted: boolean;
 }
 
-/** For an answer of which only the call's row is known. */
+/** For an answer of which only the row of the call is known. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
-/** An answer whose stream broke off on our side. */
+/** An answer whose stream broke off on the platform's side. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
 
-/** Locks an answer that this call must still end. @returns false if the answer has ended or has a newer call */
+/** Locks an answer that this call has not ended yet. @returns false if the answer has ended or has a newer call */
 async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
   const rows = await tx.rows(
     sql`SELECT 1 FROM agent_answers WHERE id = ${answerId} AND call_no = ${callNo} AND status = 'generating' FOR NO KEY UPDATE`,
@@ -61,7 +61,7 @@ async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promis
   return rows.length === 1;
 }
 
-/** @returns false if another transaction has ended the answer; that end stays */
+/** @returns false if another transaction has ended the answer, whose end then remains */
 export async function endStreamed(db: Database, result: StreamResult, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { answerId, callNo, rest } = result;
@@ -80,8 +80,8 @@ export async function endStreamed(db: Database, result: StreamResult, now: Date)
 }
 
 /**
- * Ends an answer whose worker died after the stream had begun. The answer keeps the words of its log.
- * The club is charged for the tokens of the prompt and for an estimate of the words.
+ * Ends an answer whose worker died after the stream had begun. The answer consists of the words in its log. The club pays for the tokens
+ * of the prompt and for an estimate of the words.
  */
 export async function endInterrupted(db: Database, answer: Cut, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -108,13 +108,13 @@ export async function failUnbegun(
 }
 
 /**
- * Settles an answer that another transaction has ended: its student was removed or its conversation deleted (ANS-4).
- * The club still pays for the last call, because the model may have read the prompt. The cost is the use that the model reported,
- * or else the estimate in the call's row. A call that the model refused costs nothing. Later calls change nothing.
+ * Charges for an answer that another transaction has ended, because its student was removed or its conversation deleted (ANS-4). The club
+ * still pays for the last call, because the model may have read the prompt. The cost is the use that the model reported, or else the
+ * estimate in the call's row. A call that the model refused costs nothing. Repeated calls of this function change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    // Only the last call is settled: the process of an earlier call does not know the cost of the last one.
+    // Only the last call is charged, because the process of an earlier call does not know the cost of the last call.
     const ended = await tx.one<{ errorCode: AnswerError | null }>(
       sql`SELECT ${columns(AgentAnswer, ['errorCode'])} FROM agent_answers
            WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`,
@@ -144,7 +144,7 @@ async function end(tx: Transaction, answerId: Id, ended: Ended, text: string, no
   );
 }
 
-/** Does not link a source that has left the index. The lock keeps a source in the index until the citations are written. */
+/** A citation of a source that has left the index gets no link. The lock keeps the source in the index until the citations are written. */
 async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[]): Promise<void> {
   if (citations.length === 0) return;
   const cited = JSON.stringify(citations.map((citation, position) => ({ position, ...citation })));
@@ -196,7 +196,7 @@ const tokenUse = columns(AgentCall, {
   cacheRead: 'cacheReadTokens',
 });
 
-/** Settles by the use that the model reported, or else by the call's row. The row holds an estimate until the stream begins. */
+/** Charges the use that the model reported, or else the use in the call's row. The row contains an estimate until the stream begins. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,

@@ -11,15 +11,15 @@ import { findAnswer, type Message } from '../conversations/messages.ts';
 
 export type AnswerEvent = RecordOf<'AgentStreamEvent'>;
 
-/** The pause before the next look for the final answer, after Postgres was away. */
+/** The pause before the next read of the final answer, after Postgres was unreachable. */
 const againMs = 500;
 
 /**
  * @param from characters (code points) that the receiver already has
  * @param wording of the receiver
- * @param closed aborted when the receiver has gone
- * @returns `delta` events, then `done` or `error` when the answer has ended. If the process stops first, the last event is
- *   missing, and the receiver reconnects to another process
+ * @param closed aborted when the receiver has disconnected
+ * @returns `delta` events, then `done` or `error` when the answer has ended. If the process stops first, there is no last event, and the
+ * receiver reconnects to another process
  */
 export async function* answerEvents(
   { source, feed }: { source: DataSource; feed: AnswerFeed },
@@ -37,12 +37,12 @@ export async function* answerEvents(
 function endOf(answer: Message, wording: Wording): AnswerEvent {
   if (answer.status !== 'failed') return { event: 'done', data: { answer } };
   const code = answer.error_code ?? 'internal_error';
-  const known = answerErrors.find((one) => one === code) ?? 'internal_error';
-  const message = wording.say(`answer.${known}`);
+  const listedCode = answerErrors.find((one) => one === code) ?? 'internal_error';
+  const message = wording.say(`answer.${listedCode}`);
   return { event: 'error', data: { error: { code, message }, answer } };
 }
 
-/** @returns undefined if the receiver has gone or the club was deleted */
+/** @returns undefined if the receiver has disconnected or the club was deleted */
 async function finalAnswer(source: DataSource, answerId: Id, closed: AbortSignal): Promise<Message | undefined> {
   while (!closed.aborted) {
     try {

@@ -1,7 +1,7 @@
 /**
- * Feeds the growing text of answers to all followers in this process. Workers write the text to Postgres.
- * Each look is one query for all followers. A NOTIFY names the answers that have grown, so that a process looks only for its own
- * followers. A follower has a cursor and gets more text only when it asks, so that a slow follower occupies no memory.
+ * Sends the growing text of answers to all followers in this process. Workers write the text to Postgres. Each read is one query for all
+ * followers. A NOTIFY names the answers that have grown, so that a process reads only for its own followers. A follower has a cursor and
+ * receives more text only when it asks, so that a slow follower uses no memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -10,31 +10,31 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
-/** Milliseconds between looks without a NOTIFY: the longest delay after a lost NOTIFY. */
+/** Milliseconds between reads without a NOTIFY. This is the longest delay after a lost NOTIFY. */
 const pollMs = 1_000;
 /**
- * The pause between two looks for followers that already have words: workers write at different moments, and each NOTIFY would
- * cause a look. A follower that waits for its first words, or for the rest of a long text, does not pause.
+ * The pause between two reads for followers that already have words. Workers write at different moments, and without the pause each
+ * NOTIFY would cause a read. The pause does not delay a follower that waits for its first words or for the rest of a long text.
  */
 const pauseMs = 50;
-/** The most that a follower gets in one part: characters of an ended answer, or log entries of a running answer. */
+/** The maximum size of one part: characters of an ended answer, or log entries of a running answer. */
 const maxCharacters = 16_384;
 const maxEntries = 64;
 
 export interface FeedDeps {
   source: DataSource;
-  /** A direct connection without transaction pooling: LISTEN needs its own connection. */
+  /** A direct connection without transaction pooling, because LISTEN needs a connection of its own. */
   databaseUrl: string;
-  /** Called when a look or a connection fails. The feed then tries again. */
+  /** Called when a read or a connection fails. The feed then tries again. */
   onFailure: (error: unknown) => void;
 }
 
 export interface AnswerFeed {
   /**
-   * Follows an answer to its end. Each part continues the part before: no gap, no repeat.
+   * Follows an answer to its end. Each part begins where the part before ended, without gap or repeat.
    * @param from characters (code points) that the follower already has, at most the answer's length
-   * @param departure aborted when the follower wants no more
-   * @returns true if the answer has ended and all of it was yielded; false if the follower left or the feed stopped
+   * @param departure aborted when the follower disconnects
+   * @returns true if the answer has ended and all of it was yielded; false if the follower disconnected or the feed stopped
    */
   follow(answerId: Id, from: number, departure: AbortSignal): AsyncGenerator<string, boolean>;
   stop(): Promise<void>;
@@ -47,9 +47,9 @@ interface Follower {
   /** The follower has no words yet. */
   isFirst: boolean;
   /** Counts the signals that the answer may have grown. */
-  called: number;
-  /** The value of `called` after which the follower had read everything; -1 while more text may exist. */
-  seen: number;
+  signals: number;
+  /** The value of `signals` after which the follower had read everything; -1 while more text may exist. */
+  handledSignals: number;
   take: (part: Part | undefined) => void;
 }
 
@@ -64,12 +64,12 @@ interface Part {
 export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): AnswerFeed {
   /** All followers, by the tag of their answer. */
   const followers = new Map<string, Set<Follower>>();
-  /** The followers that have asked for more and wait for it. */
+  /** The followers that have requested more text and wait for it. */
   const waiting = new Set<Follower>();
   let stopped = false;
   let wakeUp = () => {};
-  const call = (called: Iterable<Follower>) => {
-    for (const follower of called) follower.called++;
+  const call = (notified: Iterable<Follower>) => {
+    for (const follower of notified) follower.signals++;
     wakeUp();
   };
   const onNotify = (payload: string) => {
@@ -82,8 +82,8 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
   const listener = listen({ databaseUrl, source, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
   const poll = setInterval(() => call(waiting), pollMs);
-  const isDue = (follower: Follower) => follower.seen < follower.called;
-  const isUrgent = (follower: Follower) => follower.isFirst || follower.seen < 0;
+  const isDue = (follower: Follower) => follower.handledSignals < follower.signals;
+  const isUrgent = (follower: Follower) => follower.isFirst || follower.handledSignals < 0;
 
   async function run(): Promise<void> {
     let lookedAt = -pauseMs;
@@ -110,13 +110,13 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   }
 
   async function look(due: readonly Follower[]): Promise<void> {
-    const calledBefore = due.map(({ called }) => called);
+    const signalsBefore = due.map(({ signals }) => signals);
     try {
       const parts = await readParts(source, [due.map(({ answerId }) => answerId), due.map(({ cursor }) => cursor)]);
       for (const [index, follower] of due.entries()) {
         const part = parts[index];
         if (!part || !waiting.has(follower)) continue;
-        follower.seen = part.more ? -1 : (calledBefore[index] ?? -1);
+        follower.handledSignals = part.more ? -1 : (signalsBefore[index] ?? -1);
         if (part.text !== '' || part.over) follower.take(part);
       }
     } catch (error) {
@@ -125,7 +125,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
     }
   }
 
-  /** @returns undefined if the follower left or the feed stopped */
+  /** @returns undefined if the follower disconnected or the feed stopped */
   function next(follower: Follower, departure: AbortSignal): Promise<Part | undefined> {
     return new Promise((resolve) => {
       if (stopped || departure.aborted) return resolve(undefined);
@@ -144,7 +144,14 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   const running = run();
   return {
     async *follow(answerId, from, departure) {
-      const follower: Follower = { answerId, cursor: from, isFirst: true, called: 0, seen: -1, take: () => {} };
+      const follower: Follower = {
+        answerId,
+        cursor: from,
+        isFirst: true,
+        signals: 0,
+        handledSignals: -1,
+        take: () => {},
+      };
       const tag = tagOf(answerId);
       const alike = followers.get(tag) ?? new Set();
       followers.set(tag, alike.add(follower));

@@ -1,4 +1,4 @@
-/** An answer's row as its run sees it: read the state, claim a call, record the begin of the stream, release. */
+/** The row of an answer: functions to read its state, claim a call, record the beginning of the stream, and release the row. */
 import { IsNull } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
@@ -57,7 +57,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Claims the next call of a row that was read before. If another worker claimed it after that read, this claim gets no row. */
+/** Claims the next call for a row that was read before. If another worker has claimed it since that read, this claim returns no row. */
 const claim = prepared<{ callNo: number }>(
   'claim_answer_call',
   `WITH claimed AS (
@@ -75,7 +75,8 @@ const claim = prepared<{ callNo: number }>(
 );
 
 /**
- * Claims the answer's next call and commits before the request is made. A call without a recorded outcome is marked abandoned.
+ * Claims the answer's next call, and commits before the request is sent. An earlier call without a recorded outcome is marked as
+ * abandoned.
  * @param estimate the cost of the request if no worker records its outcome
  * @returns the call's number, or undefined if another worker was faster or the answer has ended
  */
@@ -102,8 +103,8 @@ const begin = prepared<object>(
 );
 
 /**
- * Records that the model's stream has begun: from now on this answer is never asked again. The call's row holds the use of the
- * prompt, so that the club can be charged in any case.
+ * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row contains the use
+ * of the prompt, so that the club can be charged in any case.
  * @returns false if another call owns the answer
  */
 export async function beginAnswer(
@@ -123,7 +124,7 @@ export interface CallEnd {
   requestId: string | null;
 }
 
-/** Ends a call before its stream began. The cost of an abandoned call is unknown: the estimate stays. */
+/** Ends a call whose stream has not begun. The cost of an abandoned call is unknown, so the estimate remains. */
 export async function endUnbegunCall(
   tx: Transaction,
   { id }: AnswerRow,
@@ -132,7 +133,7 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // An erasure may have ended the answer first. Then the row must not keep the id by which the model's service finds the words.
+  // A deletion may have ended the answer first. Then the row must not contain the id by which the model's service finds the words.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );
@@ -156,7 +157,7 @@ export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: 
   await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });
 }
 
-/** The report for operators about an ended run: numbers and codes, no text. */
+/** The report of an ended run for operators. It contains numbers and codes, but no text. */
 export interface AnswerReport {
   status: AnswerStatus;
   error_code?: AnswerError;

@@ -1,4 +1,4 @@
-/** The step of an answer: claim a call, ask the model, write the text, end the answer (ENG-2, ANS-1). */
+/** The step of an answer: it claims a call, calls the model, writes the text and ends the answer (ENG-2, ANS-1). */
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -33,7 +33,7 @@ export interface AnswerDeps {
   notify: (answerIds: readonly Id[]) => void;
   /** Called once with the report of an ended answer. */
   onEnd: (report: AnswerReport) => void;
-  /** Called when the first words of an answer stand in the log, with the milliseconds since its question was accepted. */
+  /** Called when the log has the first words of an answer, with the milliseconds since its question was accepted. */
   onFirstWords: (ms: number) => void;
   logger: Logger;
   /** A point at which tests stop the process. */
@@ -41,13 +41,13 @@ export interface AnswerDeps {
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The end of the answer; or the time of the next look in Unix milliseconds, and the reason to wait. */
+/** The end of the answer, or the time of the next step in Unix milliseconds and the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
 
 /**
- * Takes the answer one step further. It asks the model at most once, and never after the answer's stream has begun.
+ * Advances the answer by one step. It calls the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
  * @param signal aborted when the worker stops: the step then ends as early as it can
  */
@@ -110,7 +110,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   }
 }
 
-/** Records a call that failed before its stream began, and releases the answer for the next call or fails it. */
+/** Records a call that failed before its stream began. Then it releases the answer for the next call, or fails the answer. */
 async function afterUnbegun(
   deps: AnswerDeps,
   answer: AnswerRow,
@@ -121,7 +121,7 @@ async function afterUnbegun(
   const stopped = failure === 'stopped';
   const errorCode = stopped ? null : errorsBeforeBegin[failure.kind];
   if (!stopped) {
-    // The model will refuse a refused request again. An operator must check the key, the model's name or the prompt.
+    // The model refuses the same request each time. An operator must check the API key, the model's name or the prompt.
     const level = failure.kind === 'rejected' ? 'error' : 'warn';
     deps.logger[level]({ answerId: answer.id, call: callNo, code: failure.code }, 'the model did not begin to answer');
   }
@@ -160,7 +160,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs true if this step has ended the answer: it notifies the waiting readers and counts the answer */
+/** @param byUs true if this step has ended the answer. It then notifies the waiting readers and counts the answer */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -40,7 +40,7 @@ export interface Call {
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The stream had begun, or the answer was lost. `ended` tells whether this call ended the answer. */
+  /** The stream had begun, or another call owns the answer. `ended` says whether this call ended the answer. */
   | { ended: boolean; streamed: StreamedText }
   /** The stream had not begun. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
@@ -86,7 +86,7 @@ export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOu
   }
 }
 
-/** @returns the problem that broke the stream off, or undefined if it ended well */
+/** @returns the error that broke off the stream, or undefined if the stream ended normally */
 async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promise<unknown> {
   const { answer, log, prompt, signal, clock } = call;
   const cleaner = createAnswerText();
@@ -161,7 +161,7 @@ async function record(
 ): Promise<boolean> {
   const { citations, dropped } = citationsOf(stream.cited, prompt.sent);
   if (dropped > 0)
-    deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited passages that the prompt does not hold');
+    deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited passages that the prompt does not contain');
   const rest = await log.rest();
   await deps.failpoint('answer_ending');
   const { status, errorCode, text, use, isCounted } = stream;
@@ -182,14 +182,14 @@ async function record(
   return whileOurs(log, () => endStreamed(deps.db, end, clock()));
 }
 
-/** Tries again until the answer is lost: the words of the model are worth a wait for Postgres. @throws AnswerLost */
+/** Tries again until another call owns the answer: the words of the model are worth a wait for Postgres. @throws AnswerLost */
 async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> {
   for (let waited = 0; ; waited += tryAgainMs) {
     try {
       return await work();
     } catch (error) {
       log.lost.throwIfAborted();
-      if (waited > answerRules.leaseMs) throw error; // not an outage, because the lease was renewed: a defect in our code
+      if (waited > answerRules.leaseMs) throw error; // The cause is not an outage, because the lease was renewed. It is a defect in the code
       await sleep(tryAgainMs);
     }
   }

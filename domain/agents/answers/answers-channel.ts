@@ -1,4 +1,7 @@
-/** The channel on which workers tell API processes that answers have grown or ended: a coalesced NOTIFY after the commit (ANS-8). */
+/**
+ * The channel on which workers inform API processes that answers have grown or ended. Each message is a combined NOTIFY after the commit
+ * (ANS-8).
+ */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -6,9 +9,9 @@ import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 
 export const answersChannel = 'agent_answers';
 
-/** Long enough to distinguish answers. Two answers with the same tag cost one unneeded look. */
+/** Long enough to distinguish answers. If two answers have the same tag, this costs one unneeded read. */
 const tagLength = 8;
-/** The most tags in one NOTIFY: its payload must have fewer than 8,000 bytes. */
+/** The maximum number of tags in one NOTIFY, whose payload must have fewer than 8,000 bytes. */
 const maxTags = 800;
 
 /** @returns the tag of an answer in a payload: the end of its random id */
@@ -22,7 +25,7 @@ export function tagsIn(payload: string): string[] | undefined {
 }
 
 export interface AnswersNotifier {
-  /** Announces that these answers have grown or ended. A lost NOTIFY delays a follower by its poll interval. */
+  /** Announces that these answers have grown or ended. If a NOTIFY is lost, followers wait for their next poll. */
   notify(answerIds: readonly Id[]): void;
 }
 

@@ -1,4 +1,4 @@
-/** The rules of an answer's run: how often and how long the model is asked, and the meaning of each end (ANS-1, ANS-6). */
+/** The rules of a generated answer: how often and how long the model is called, and which end each result means (ANS-1, ANS-6). */
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { FailureKind } from '../../../platform/infra/model/failures.policy.ts';
 import type { AnswerError } from '../agents.policy.ts';
@@ -6,28 +6,28 @@ import type { AnswerError } from '../agents.policy.ts';
 const second = 1_000;
 
 export const answerRules = {
-  /** An answer whose stream has not begun by then fails, even if the model was never asked. */
+  /** An answer whose stream has not begun by this time fails, even if the model was never called. */
   beginWithinMs: 120 * second,
-  /** The most requests to the model. */
+  /** The maximum number of requests to the model. */
   calls: 3,
   /** The pauses before the second and the third request. No pause is listed for a fourth request, so none is made. */
   waitsMs: [1 * second, 4 * second],
   /**
-   * The length of the lease of a worker that asks the model and renews it, by the database's clock.
-   * After it, the answer of a dead worker is free.
+   * The lease of a worker that calls the model, by the database's clock. The worker renews the lease. When the lease of a dead worker has
+   * ended, another worker can claim the answer.
    */
   leaseMs: 20 * second,
-  /** The longest silence of a stream, pings included. */
+  /** The longest time in which a stream sends nothing, not even a ping. */
   silenceMs: 60 * second,
-  /** The longest time in which a stream sends only pings. The connection is alive and the model may be thinking, but not forever. */
+  /** The longest time in which a stream sends only pings. The model may be thinking, but not forever. */
   pingsMs: 180 * second,
-  /** The longest duration of a request. It is shorter than the activity's timeout, so that the answer is ended and not repeated. */
+  /** The longest duration of a request. It is shorter than the activity's timeout, so that a slow answer is ended and not repeated. */
   requestMs: 13 * 60 * second,
-  /** The time for which the log of an ended answer is kept for readers who reattach by position. */
+  /** The time for which the log of an ended answer is stored for readers who reattach by position. */
   logMs: 3_600 * second,
 } as const;
 
-/** The error of an answer whose last call failed in this way before its stream began. */
+/** The error of an answer whose last call failed with this error before its stream began. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -35,7 +35,7 @@ export const errorsBeforeBegin = {
   silent: 'model_unavailable',
 } as const satisfies Record<FailureKind, AnswerError>;
 
-/** The error of an answer whose stream broke off in this way. */
+/** The error of an answer whose stream broke off with this error. */
 export function errorAfterBegin(kind: FailureKind): AnswerError {
   return kind === 'silent' ? 'model_silent' : 'interrupted';
 }
@@ -59,7 +59,7 @@ export function endOf(stopReason: string | null): End {
  * The time of the next request after a call that failed before its stream began.
  * @param call the number of the failed call, from 1
  * @param acceptedAt Unix milliseconds, like `now`
- * @param retryAfterMs the wait that the model's service asked for; it lengthens the wait and never shortens it
+ * @param retryAfterMs the wait that the model's service asked for. It can only make the wait longer
  * @returns Unix milliseconds; undefined if no further request may be made
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
@@ -68,7 +68,7 @@ export function nextCallAt(call: number, acceptedAt: number, now: number, retryA
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }
 
-/** Characters per token, lower than in usual prose: an estimate must not be too small. */
+/** Characters per token. The number is lower than in usual prose, because an estimate must not be too small. */
 const charactersAToken = 3;
 
 /** @returns estimated tokens, for an answer that the model did not count */

@@ -1,7 +1,8 @@
 /**
- * The writer of answers' logs, one per process. It writes the first words of an answer immediately. Later words of all answers go
- * together in one statement, about ten times a second, which checks each answer against its fencing token. The writer also renews
- * the leases of these answers. If Postgres is too slow, a reader of a stream waits, so that memory stays bounded and no words are lost.
+ * The writer of the answers' logs, one in each process. It writes the first words of an answer immediately. It writes the later words of
+ * all answers together in one statement, about ten times a second. The statement checks the fencing token of each answer. The writer also
+ * renews the leases of these answers. If Postgres is too slow, the reader of a stream waits, so that memory stays bounded and no words
+ * are lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -15,18 +16,18 @@ import { charactersOf } from './delta-text.policy.ts';
 const batchMs = 100;
 /** The pause before a failed write is tried again. */
 const tryAgainMs = 200;
-/** Much shorter than the lease. */
+/** This interval is much shorter than the lease. */
 const renewEveryMs = 5_000;
-/** The most characters of one answer that wait for a write. Its stream is not read further before they are written. */
+/** The maximum number of characters of one answer that wait for a write. The stream is not read further until they are written. */
 const maxWaiting = 4_096;
 
-/** This call lost the answer: another transaction ended it, or Postgres was away for longer than the lease. */
+/** This call does not own the answer any more: another transaction ended it, or Postgres was unreachable for longer than the lease. */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
   code = 'answer_lost';
 }
 
-/** Words at a fixed position in the answer. */
+/** Words with their fixed position in the answer. */
 export interface Delta {
   startsAt: number;
   text: string;
@@ -35,21 +36,21 @@ export interface Delta {
 export interface AnswerLog {
   /** Aborted with AnswerLost. */
   readonly lost: AbortSignal;
-  /** Adds words after the words before. @returns when there is room for more @throws AnswerLost */
+  /** Adds words after the words that were added before. @returns resolves when there is space for more words @throws AnswerLost */
   append(text: string): Promise<void>;
-  /** Accepts no more words and waits for the running write. @returns the words that are not in the log yet @throws AnswerLost */
+  /** Accepts no more words and waits for the running write. @returns the words that the log does not contain yet @throws AnswerLost */
   rest(): Promise<Delta>;
-  /** Stops the renewal of the lease. The caller must always call it. */
+  /** Stops the renewal of the lease. The caller must always call this function. */
   release(): void;
 }
 
 export interface DeltaLog {
   /**
    * @param callNo the fencing token: the call that produces these words, claimed just now
-   * @param onFirstWords called when the first words stand in the log
+   * @param onFirstWords called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
-  /** Ends the timers. Open answers are lost. */
+  /** Ends the timers. Open answers count as lost. */
   close(): void;
 }
 
@@ -68,8 +69,8 @@ export interface DeltaLogDeps {
 interface Entry {
   answerId: Id;
   callNo: number;
-  /** The words of the running write. A repetition sends exactly these words again. */
-  sent: Delta | undefined;
+  /** The words of the running write. If the write is repeated, it sends exactly these words again. */
+  runningWrite: Delta | undefined;
   waiting: string[];
   waitingCharacters: number;
   /** The position at which the waiting words begin. */
@@ -77,10 +78,10 @@ interface Entry {
   isFirst: boolean;
   onFirstWords: () => void;
   isClosed: boolean;
-  /** The end of the lease by this process's own clock. Before it no other worker can hold the lease. */
+  /** The end of the lease by this process's own clock. Until then no other worker can have the lease. */
   leaseEnds: number;
   lost: AbortController;
-  /** Resolved when words were written or the answer was lost. */
+  /** Resolves when words were written, or when another call owns the answer. */
   changed: PromiseWithResolvers<void>;
 }
 
@@ -104,39 +105,39 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
   const schedule = () => {
     if (writing) return;
     const due = [...entries].filter(isDue);
-    if (due.some((entry) => entry.isFirst && !entry.sent)) {
+    if (due.some((entry) => entry.isFirst && !entry.runningWrite)) {
       clearTimeout(timer);
       timer = undefined;
       void forAllClubs(write);
     } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void forAllClubs(write)), batchMs);
   };
 
-  /** Writes one batch. Words that were sent once stay unchanged until a write succeeds, because Postgres may already have them. */
+  /** Writes one batch. Words that were sent once do not change until a write succeeds, because Postgres may already have them. */
   async function write(): Promise<void> {
     writing = true;
     try {
       const batch = [...entries].filter(isDue);
-      for (const entry of batch) entry.sent ??= take(entry);
+      for (const entry of batch) entry.runningWrite ??= take(entry);
       const outcomes = await statements.write(
         source,
-        batch.map(({ answerId, callNo, sent }) => ({
+        batch.map(({ answerId, callNo, runningWrite }) => ({
           answerId,
           callNo,
-          ...(sent ?? { startsAt: 0, text: '' }),
+          ...(runningWrite ?? { startsAt: 0, text: '' }),
         })),
       );
       await deps.failpoint('answer_delta');
       const grown: Id[] = [];
-      for (const [place, entry] of batch.entries()) {
-        const outcome = outcomes[place];
+      for (const [index, entry] of batch.entries()) {
+        const outcome = outcomes[index];
         if (outcome === 'written') {
           grown.push(entry.answerId);
-          entry.sent = undefined;
+          entry.runningWrite = undefined;
           if (entry.isFirst) entry.onFirstWords();
           entry.isFirst = false;
           wake(entry);
         } else if (outcome === 'lost') lose(entry);
-        // Otherwise another transaction has locked the row: the words go with the next batch.
+        // In all other cases another transaction has locked the row, and the words are written with the next batch.
       }
       if (grown.length > 0) deps.notify(grown);
     } catch (error) {
@@ -159,9 +160,9 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     const openEntries = [...entries];
     try {
       const outcomes = await statements.renew(source, openEntries, leaseMs);
-      for (const [place, entry] of openEntries.entries()) {
-        if (outcomes[place] === 'written') entry.leaseEnds = began + leaseMs;
-        else if (outcomes[place] === 'lost') lose(entry);
+      for (const [index, entry] of openEntries.entries()) {
+        if (outcomes[index] === 'written') entry.leaseEnds = began + leaseMs;
+        else if (outcomes[index] === 'lost') lose(entry);
       }
     } catch (error) {
       deps.onError(error);
@@ -175,7 +176,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
       const entry: Entry = {
         answerId,
         callNo,
-        sent: undefined,
+        runningWrite: undefined,
         waiting: [],
         waitingCharacters: 0,
         startsAt: 0,
@@ -201,7 +202,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
         },
         async rest() {
           entry.isClosed = true;
-          while (entry.sent && !signal.aborted) await entry.changed.promise;
+          while (entry.runningWrite && !signal.aborted) await entry.changed.promise;
           signal.throwIfAborted();
           return take(entry);
         },
@@ -220,7 +221,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
 }
 
 function isDue(entry: Entry): boolean {
-  return entry.sent !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
+  return entry.runningWrite !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
 }
 
 /** All waiting words, with their position. */

@@ -19,8 +19,8 @@ export interface DeltaStatements {
 }
 
 /**
- * Skips rows that another transaction has locked, so that one answer does not block the others. A read without a lock then
- * distinguishes locked rows from lost rows.
+ * Skips rows that another transaction has locked, so that one answer does not block the others. A second read without a lock shows
+ * whether a missing row is locked or lost.
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'
@@ -33,7 +33,7 @@ const mine = (lock: 'SHARE' | 'NO KEY UPDATE') => `
    WHERE answer.call_no = given.call_no AND answer.status = 'generating'
    ORDER BY answer.id FOR ${lock} OF answer SKIP LOCKED`;
 
-/** The lock keeps the answer from its end until these words are committed. A repeated write finds its own words. */
+/** The lock prevents an end of the answer until these words are committed. A repeated write finds its own words. */
 const writeDeltas = prepared<{ outcome: Outcome }>(
   'write_answer_deltas',
   `WITH given AS (

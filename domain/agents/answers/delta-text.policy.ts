@@ -1,6 +1,6 @@
 /**
- * Brings the model's text into a form that Postgres stores: no NUL, no half of a surrogate pair. A stream may split a pair between
- * two chunks. The first half is held back until the next chunk brings the second half.
+ * Converts the model's text to a form that Postgres stores: no NUL, and no half of a surrogate pair. A stream may split a pair between
+ * two chunks. The first half is held back until the next chunk contains the second half.
  */
 
 import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
@@ -38,7 +38,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** @returns the model's text as it is stored and streamed: in Postgres's form, without images and raw HTML */
+/** @returns the model's text as it is stored and streamed: valid for Postgres, without images and raw HTML */
 export function createAnswerText(): TextCleaner {
   const cleaner = createTextCleaner();
   const stripper = createMarkdownStripper();

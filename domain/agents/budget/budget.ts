@@ -1,7 +1,7 @@
 /**
- * A club's AI budget of a month in the club's time zone. The possible cost of an answer is reserved with its question, and settled
- * once with the answer. Amounts are millionths of a US dollar. A transaction locks the month's row last
- * (ENG-6, docs/explanation/architecture.md#locks).
+ * A club's AI budget of a month in the club's time zone. The highest possible cost of an answer is reserved with its question, and
+ * replaced once by the real cost. Amounts are millionths of a US dollar. A transaction locks the month's row last (ENG-6,
+ * docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
@@ -59,7 +59,7 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
-/** Reserves of running answers fill the rest of the budget. Part of it comes back when the answers settle. */
+/** Reserves of running answers fill the rest of the budget. Part of it is free again when the answers end. */
 export class BudgetReserved extends Error {
   override name = 'BudgetReserved';
   code = 'budget_reserved';
@@ -83,7 +83,7 @@ export async function reserveBudget(
   const budget = await budgetOf(tx, clubId, now);
   const { month, limitMicros } = budget;
   await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
-  // One conditional statement: two transactions that want the rest of the budget run one after the other.
+  // One conditional statement. Two transactions that need the rest of the budget therefore run one after the other.
   const row = await tx.one<{ spent: string; reserved: string }>(
     sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
          WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros < ${String(limitMicros)}
@@ -102,8 +102,8 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Settles an answer once; later calls change nothing. The charge counts in the question's month. Call it after the same transaction
- * has written the end of the answer and of its last call, because the agent's month counts them.
+ * Replaces the reserve of an answer by its real cost, once; later calls change nothing. The charge counts in the question's month. Call
+ * it after the same transaction has written the end of the answer and of its last call, because the agent's month counts them.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

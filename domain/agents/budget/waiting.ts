@@ -1,4 +1,7 @@
-/** Waits for reserves to settle. If only reserves fill a club's budget, the budget is not spent and the question waits (ANS-5). */
+/**
+ * Waits until running answers free their reserves. If only reserves fill a club's budget, the budget is not spent and the question waits
+ * (ANS-5).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import { BudgetReserved } from './budget.ts';
@@ -11,15 +14,17 @@ export interface Patience {
   everyMs: number;
 }
 
-/** Most answers take less time; clients and proxies wait longer. */
+/** Most answers take less time than this, and clients and proxies wait longer. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
-/** The last question in each club's line in this process. One question of a club tries at a time; the others wait behind it. */
+/**
+ * The last question in each club's line in this process. Only one question of a club tries at a time. The other questions wait behind it.
+ */
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
  * Tries immediately. While reserves fill the budget, it tries again as `patience` says.
- * @param attempt a transaction that leaves nothing behind if it throws
+ * @param attempt a transaction that writes nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`
  */
 export async function whileBudgetIsReserved<T>(

@@ -1,7 +1,6 @@
 /**
- * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12,
- * and a refusal leaves nothing behind. Constraints ensure that an id is used once and that a conversation answers one question at a
- * time.
+ * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12. A
+ * refused question writes nothing. Constraints ensure that an id is used once and that a conversation answers one question at a time.
  */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
@@ -43,10 +42,11 @@ export interface AskedModel {
 export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
 
 /**
- * While only reserves fill the club's budget, it waits until one settles (ANS-5). It wakes the answer's run.
+ * If only reserves fill the club's budget, the question waits until an answer ends (ANS-5). After acceptance it wakes the answer's run.
  * @returns the data of the `accepted` event
  * @throws DomainError not_found (agent or conversation), feature_not_in_plan, not_entitled, message_exists,
- *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget), not_configured
+ * generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget),
+ * not_configured
  */
 export async function askAgent(
   deps: AskingDeps,
@@ -93,14 +93,14 @@ async function accept(
     });
     for (const [position, { id }] of images.entries())
       await tx.manager.insert(AgentQuestionImage, { questionId, position, mediaId: id });
-    const used = await countQuestions(tx, turn, now);
-    await requireWithinLimit(tx, agent, student.id, used, now);
+    const usedQuestions = await countQuestions(tx, turn, now);
+    await requireWithinLimit(tx, agent, student.id, usedQuestions, now);
     const history = input.conversation_id ? await historyOf(tx, conversation.id) : [];
     const micros = reserveFor(agent, { history, question: input.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
-    // The month's row is locked last, because every question of the club needs it.
+    // The month's row is locked last, because every question of the club needs its lock.
     const budget = await reserveBudget(tx, { ...turn, micros }, now);
     if (!model.configured)
       throw new RefusalToPerson('not_configured', 'refusal.not_offered', {
@@ -110,7 +110,7 @@ async function accept(
       conversation: presentConversation(conversation),
       question,
       answer,
-      limits: presentLimits(agent, used, budget),
+      limits: presentLimits(agent, usedQuestions, budget),
     };
   });
 }
@@ -189,7 +189,7 @@ async function continueConversation(
   return conversation;
 }
 
-/** A simultaneous request with the same id waits here and then gets the error. @throws DomainError message_exists */
+/** A simultaneous request with the same id waits at this insert, and then gets the error. @throws DomainError message_exists */
 async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id, now: Date): Promise<void> {
   const fresh =
     await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
@@ -201,7 +201,10 @@ async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id
   });
 }
 
-/** @returns the path of the conversation that holds the student's own question; undefined if another student asked it or the conversation is deleted */
+/**
+ * @returns the path of the conversation that holds the student's own question; undefined if another student asked it or the conversation
+ * is deleted
+ */
 async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTurn): Promise<string | undefined> {
   const conversation = await db.one<{ id: Id }>(sql`SELECT conversation.id FROM agent_questions question
        JOIN agent_conversations conversation ON conversation.id = question.conversation_id AND conversation.deleted_at IS NULL
@@ -209,7 +212,10 @@ async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTur
   return conversation && `/v1/clubs/${clubId}/classroom/conversations/${conversation.id}`;
 }
 
-/** A question in a conversation that is answering waits here and then gets the error. @throws DomainError generation_in_progress */
+/**
+ * A question in a conversation whose answer is still generated waits at this insert, and then gets the error.
+ * @throws DomainError generation_in_progress
+ */
 async function insertAnswer(
   tx: Transaction,
   turn: NewTurn,

@@ -1,4 +1,4 @@
-/** A student's conversations with agents. They stay readable after access has ended; new questions are refused. */
+/** A student's conversations with agents. They stay readable after access has ended, but new questions are refused. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -35,14 +35,14 @@ export async function openAgent(
 ): Promise<RecordOf<'ClassroomAgentDetails'>> {
   const agent = await findOpenAgent(db, student.clubId, publicId, model);
   await requireEntitlement(db, student, agent.id, now);
-  const used = await countQuestions(db, { agentId: agent.id, studentId: student.id }, now);
+  const usedQuestions = await countQuestions(db, { agentId: agent.id, studentId: student.id }, now);
   const budget = await budgetOf(db, student.clubId, now);
   return {
     id: agent.id,
     public_id: agent.publicId,
     name: agent.name,
     description: agent.description,
-    limits: presentLimits(agent, used, budget),
+    limits: presentLimits(agent, usedQuestions, budget),
   };
 }
 
@@ -56,16 +56,16 @@ export async function listConversations(
   publicId: string,
   page: PageRequest,
 ): Promise<Page<Conversation>> {
-  const own = ownedBy(student.id);
+  const isOwned = ownedBy(student.id);
   const agent = await db.one<{ id: Id; published: boolean; total: number }>(
     sql`SELECT agent.id, agent.status = 'published' AS published,
-               (SELECT count(*)::int FROM agent_conversations conversation WHERE ${own} AND agent_id = agent.id) AS total
+               (SELECT count(*)::int FROM agent_conversations conversation WHERE ${isOwned} AND agent_id = agent.id) AS total
           FROM agents agent WHERE agent.club_id = ${student.clubId} AND agent.public_id = ${publicId}`,
   );
   if (!agent || (!agent.published && agent.total === 0)) throw notFound('agent');
   const { rows, total } = await listPage(db, page, {
     columns: conversationColumns,
-    from: sql`FROM agent_conversations conversation WHERE ${own} AND agent_id = ${agent.id}`,
+    from: sql`FROM agent_conversations conversation WHERE ${isOwned} AND agent_id = ${agent.id}`,
     orderBy: sql`conversation.last_message_at DESC, conversation.id DESC`,
     total: agent.total,
   });
@@ -117,7 +117,7 @@ export async function renameConversation(
   });
 }
 
-/** Erases the words of a conversation. Its questions still count, and their ids stay used. @throws DomainError not_found */
+/** Deletes the words of a conversation. Its questions still count, and their ids cannot be used again. @throws DomainError not_found */
 export async function removeConversation(
   { db }: DatabaseDeps,
   student: Reader,
@@ -132,7 +132,7 @@ export async function removeConversation(
 }
 
 /**
- * Finds an answer that the caller wants to follow from a position.
+ * Finds an answer that the caller wants to follow, starting at a position.
  * @param messageId the id of the answer or of its question
  * @param from characters (code points) that the caller already has
  * @returns the answer's id

@@ -1,6 +1,6 @@
 /**
- * Erases the words of conversations. The rows stay without words: questions still count, and their ids stay used. An answer that is
- * being generated fails, and its woken run ends and settles it.
+ * Deletes the words of conversations. The rows remain without words: questions still count, and their ids cannot be used again. An answer
+ * that is being generated fails. Its run is woken, ends, and charges the cost.
  */
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -22,7 +22,7 @@ export async function eraseConversations(
   await tx.run(
     sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
-  // Ends the answers first. A writer of words locks the answer's row, and finds afterwards that the answer has ended.
+  // Ends the answers first. A process that writes words locks the answer's row, and then finds that the answer has ended.
   const stopped = await tx.rows<Pick<AgentAnswer, 'questionId' | 'clubId' | 'agentId'>>(
     sql`UPDATE agent_answers SET status = 'failed', error_code = ${errorCode}, completed_at = ${now}
          WHERE ${ofThem} AND status = 'generating'
@@ -30,7 +30,7 @@ export async function eraseConversations(
   );
   await tx.run(sql`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`);
   await tx.run(sql`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`);
-  // The model's service finds the words by this id.
+  // The model's service could find the words by this id.
   await tx.run(
     sql`UPDATE agent_calls SET request_id = NULL WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`,
   );
@@ -40,7 +40,7 @@ export async function eraseConversations(
   await wake(tx, 'agentAnswer', stopped, now);
 }
 
-/** Erases the words of a removed student. The caller has locked the student's row. */
+/** Deletes the words of a removed student. The caller has locked the student's row. */
 export async function purgeStudentFromAgents(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const conversations = await tx.rows<{ id: Id }>(
     sql`SELECT id FROM agent_conversations WHERE student_id = ${studentId} ORDER BY id`,

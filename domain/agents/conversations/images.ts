@@ -1,4 +1,4 @@
-/** Pictures that students show agents, in questions and answers: presented, read for the model, and removed. */
+/** Images that students show to agents, in questions and answers: presented, read for the model, and removed. */
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,7 +12,7 @@ import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.
 const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
-/** For AgentMessage.images. @returns the images of each question in their order; a question without any is not in it */
+/** For AgentMessage.images. @returns the images of each question in their order. A question without images is absent */
 export async function presentImages(
   db: Queries,
   storage: ObjectStore,
@@ -29,8 +29,8 @@ export async function presentImages(
 }
 
 /**
- * Reads the images of a question for the model. It reads from the store, so no transaction may call it.
- * @returns the images in their order; none of a removed student
+ * Reads the images of a question for the model. It reads from the store, so it must not be called in a transaction.
+ * @returns the images in their order; an empty list for a removed student
  * @throws Error if the store lacks a ready file
  */
 export async function readImages(
@@ -43,7 +43,7 @@ export async function readImages(
   );
   const images: { mediaType: ImageType; bytes: Buffer }[] = [];
   for (const { objectKey, renditions, mime, sizeBytes } of rows) {
-    const key = renditions?.preview?.key ?? objectKey; // those from before are kept as they were uploaded
+    const key = renditions?.preview?.key ?? objectKey; // earlier images are stored as they were uploaded
     const bytes = key === null ? undefined : await storage.read(key, 0, Number(sizeBytes));
     if (!bytes || mime === null || !isImageType(mime)) throw new Error('The store lacks an image that is ready');
     images.push({ mediaType: mime, bytes });
@@ -51,9 +51,12 @@ export async function readImages(
   return images;
 }
 
-/** Removes the images that no conversation shows any more, because these were deleted. The caller holds the student's row. Upkeep erases the files. */
+/**
+ * Removes the images that no conversation shows any more, because the conversations were deleted. The caller holds the student's row.
+ * Upkeep erases the files.
+ */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // The first statement finds their ids, so the second one finds each image by index, however many images all clubs have.
+  // The first statement finds the ids, so that the second statement finds each image by an index, even if the clubs have many images.
   const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
       WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);

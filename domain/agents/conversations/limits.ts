@@ -9,7 +9,7 @@ import { worstCost } from '../prompt/prices.policy.ts';
 import { likelyPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
 import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 
-/** "A per-student cap over 24 hours." */
+/** The specification says: "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
 
 /** The cost settings and limits of an agent. */
@@ -25,7 +25,7 @@ export interface AgentTerms {
 export interface Used {
   /** Questions in the last 24 hours, including questions of deleted conversations. */
   questions: number;
-  /** The time when the oldest of these questions leaves the window. */
+  /** The time when the oldest of these questions is more than 24 hours old. */
   resetsAt: Date | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // The cap may have been lowered: all questions above the cap must leave the window first.
+  // The limit may have been lowered. Then all questions above the limit must become older than 24 hours first.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}

@@ -30,12 +30,12 @@ export function presentConversation({ id, title, lastMessageAt, createdAt }: Con
 const questionColumns = columns(AgentQuestion, ['id', 'content', 'askedAt']);
 export type QuestionRow = RowOf<typeof questionColumns>;
 
-/** A question has no lifecycle: it is always complete. */
+/** A question has no status of its own: it is always complete. */
 function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 
-/** The columns of `agent_answers answer`. While the answer is generated, its text comes from its log. */
+/** The columns of `agent_answers answer`. While an answer is generated, its text is read from its log. */
 const answerColumns = columns(
   AgentAnswer,
   ['id', 'questionId', 'status', 'errorCode', 'createdAt', 'completedAt'],

@@ -7,8 +7,8 @@ export const longestTitle = 120;
 const untitled = '…';
 
 /**
- * "Its title comes from the first line of the question": the first line with a visible character, cut to the longest title.
- * A grapheme is not split, unless it is longer than a title.
+ * The specification says: "Its title comes from the first line of the question." This is the first line with a visible character, cut to
+ * the longest title. A grapheme is cut only if it is longer than a title.
  */
 export function titleOf(question: string): string {
   const line = question.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).find(hasVisible) ?? '';

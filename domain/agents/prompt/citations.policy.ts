@@ -33,7 +33,7 @@ export interface Citation {
 }
 
 /**
- * The words always come from the blocks that we sent. The words that the model repeats are not used.
+ * The words always come from the blocks of the prompt. The model repeats the words too, but its copy is not used.
  * @returns the citations in the order of the text, each range once; `dropped`: the number of citations outside the prompt
  */
 export function citationsOf(

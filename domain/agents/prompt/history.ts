@@ -1,4 +1,4 @@
-/** The earlier turns that go into the next prompt. The reservation of the cost and the building of the prompt use the same turns. */
+/** The earlier turns for the next prompt. The reservation of the cost and the building of the prompt use the same turns. */
 import { usableAnswerStatuses } from '../../../entities/agents/values.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -6,7 +6,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { promptBounds, turnsThatFit, type Turn } from './prompt.policy.ts';
 
 /**
- * Leaves out refused and failed turns, and turns whose words were erased.
+ * Omits refused and failed turns, and turns whose words were deleted.
  * @returns the newest turns that fit into a prompt, oldest first; without a running turn
  */
 export async function historyOf(db: Queries, conversationId: Id): Promise<Turn[]> {

@@ -1,15 +1,15 @@
 /**
- * The request settings of each model, so that its text comes soon and thinking does not use up the answer's size. The provider
+ * The request settings of each model, so that its text arrives soon and thinking does not use up the answer's tokens. The provider
  * (platform.claude.com, Thinking) documents the settings that each model accepts, and answers 400 to other settings.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
 interface Asking {
-  /** Goes into the request unchanged; absent for a model that does not think by default. */
+  /** Sent in the request unchanged; absent for a model that does not think by default. */
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** Limits the thinking of a model that always thinks. */
   output_config?: { effort: 'low' };
-  /** Tokens for thinking besides the answer's own tokens: both count toward the same cap. */
+  /** Tokens for thinking in addition to the answer's own tokens, because one limit counts both. */
   thoughtTokens: number;
 }
 
@@ -31,7 +31,7 @@ const askings: Record<PricedModel, Asking> = {
   'claude-haiku-4-5': { thoughtTokens: 0 },
 };
 
-/** @param model a model with a price; others are never asked @returns the settings of a request that depend on the model */
+/** @param model a model with a price; other models are never called @returns the settings of a request that depend on the model */
 export function askingOf(model: string): Asking {
   if (!isPriced(model)) throw new Error(`The model ${model} has no price`);
   return askings[model];

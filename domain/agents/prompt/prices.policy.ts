@@ -67,8 +67,8 @@ export function costOf(model: string, use: TokenUse, at: Date): bigint {
 }
 
 /**
- * @param promptTokens the most that the prompt can have @param maxTokens the size cap of the answer
- * @returns the most that one request can cost, in millionths of a US dollar
+ * @param promptTokens the maximum size of the prompt in tokens @param maxTokens the maximum size of the answer in tokens
+ * @returns the highest cost of one request, in millionths of a US dollar
  */
 export function worstCost(model: string, promptTokens: number, maxTokens: number, at: Date): bigint {
   const rates = ratesOf(model, promptTokens, at);

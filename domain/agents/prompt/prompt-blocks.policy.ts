@@ -1,6 +1,6 @@
 /**
- * Builds the request to the model. Only the first block of `system` speaks for us, and the second block for the club. The material,
- * its titles, the question and earlier turns are sent only as data.
+ * Builds the request to the model. The first block of `system` contains the platform's rules, and the second block the club's
+ * instructions. The material, its titles, the question and earlier turns are sent only as data.
  */
 import type {
   MessageCreateParamsNonStreaming,
@@ -23,7 +23,7 @@ export interface FoundPassage {
   position: number;
   page: number | null;
   headings: readonly string[];
-  /** The blocks; joined, they are the passage. */
+  /** The blocks of the passage, which together are its whole text. */
   blocks: readonly string[];
   /** Per block, in whole seconds of a video or sound; null for other sources. */
   fromSeconds: readonly number[] | null;
@@ -56,7 +56,7 @@ export interface Prompt {
   characters: number;
 }
 
-/** The next request has the same prefix up to here and reads it from the cache. */
+/** The next request begins with the same text up to this point, and reads it from the cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -75,7 +75,7 @@ const clubsWords = (name: string, instructions: string) =>
 
 const nothingFound = 'No search result: the material holds nothing that matches this question.';
 
-/** The service refuses a text that holds only white space. */
+/** The model's service refuses a text that contains only white space. */
 const orNothing = (text: string) => (text.trim() === '' ? '(nothing)' : text);
 
 export function promptOf(content: PromptContent): Prompt {
@@ -127,11 +127,14 @@ export function promptOf(content: PromptContent): Prompt {
 
 type Result = SentResult & { headings: readonly string[] };
 
-/** Groups consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is first. */
+/**
+ * Groups consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
+ * first.
+ */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
-    // A passage can close the gap between two groups.
+    // A passage can be between two groups, which then become one group.
     const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {
@@ -147,7 +150,7 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
 }
 
 function areNeighbours(one: FoundPassage, other: FoundPassage): boolean {
-  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // the headings stand above the whole result
+  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // the headings apply to the whole result
   return one.sourceId === other.sourceId && Math.abs(one.position - other.position) === 1 && sameHeadings;
 }
 
@@ -158,7 +161,10 @@ function resultOf(group: readonly FoundPassage[]): Result {
   return { sourceId, sourceKind, sourceTitle, headings, blocks: group.flatMap(blocksOf) };
 }
 
-/** The service refuses a block that holds only white space, so it joins the block before. Blocks beyond the bound are left out. */
+/**
+ * The model's service refuses a block that contains only white space, so that block is joined to the block before. Blocks beyond the
+ * limit are omitted.
+ */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
   const keptBlocks: SentBlock[] = [];
   let remainingCharacters: number = promptBounds.passageCharacters;

@@ -1,9 +1,9 @@
 /**
- * The bounds of a prompt and its likely number of tokens. The building of a prompt and the reservation of its cost use the same bounds.
+ * The limits of a prompt, and an estimate of its tokens. The building of a prompt and the reservation of its cost use the same limits.
  */
 
 export const promptBounds = {
-  /** Characters of earlier questions and answers together: the newest turns that fit whole. */
+  /** The maximum number of characters of earlier questions and answers together. The newest turns that fit completely are used. */
   historyCharacters: 24_000,
   historyTurns: 40,
   passages: 12,
@@ -13,20 +13,20 @@ export const promptBounds = {
   images: 2,
 } as const;
 
-/** Tokens, on the high side, for parts whose length is unknown or that are not text. */
+/** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are rather too high. */
 const tokens = {
-  /** Our own instructions and the agent's name. */
+  /** The platform's instructions and the agent's name. */
   frame: 1_500,
-  /** The role of a question or an answer. */
+  /** The name of the role of a question or an answer. */
   message: 20,
   image: 5_000,
   /** Separators between the blocks of a passage. */
   passageFrame: 100,
 } as const;
 
-/** Lower than in usual prose, so that an estimate of tokens is on the high side. */
+/** Characters per token. The number is lower than in usual prose, so that an estimate of tokens is rather too high. */
 const charactersAToken = 3;
-/** For characters beyond ASCII: two bytes per token. A letter with an accent is then one token, a Chinese character one and a half. */
+/** For characters beyond ASCII: two bytes per token. So a letter with an accent is one token, and a Chinese character is one and a half. */
 const bytesAToken = 2;
 /** For passages, whose language is unknown. */
 const charactersATokenOfPassages = 2;
@@ -37,7 +37,7 @@ export interface Turn {
   answer: string;
 }
 
-/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit, oldest first */
+/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit; the oldest is first */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   const fittingTurns: T[] = [];
   let remainingCharacters: number = promptBounds.historyCharacters;
@@ -58,7 +58,7 @@ export interface PromptParts {
   images: number;
 }
 
-/** @returns the likely number of tokens of a prompt with these parts, on the high side */
+/** @returns an estimate of the tokens of a prompt with these parts, rather too high */
 export function likelyPromptTokens({ instructions, history, question, images }: PromptParts): number {
   const { passages, passageCharacters, passageHeadCharacters } = promptBounds;
   const passage = (passageCharacters + passageHeadCharacters) / charactersATokenOfPassages + tokens.passageFrame;
@@ -74,13 +74,13 @@ export function likelyPromptTokens({ instructions, history, question, images }: 
   );
 }
 
-/** @returns the likely number of tokens of a text, on the high side */
+/** @returns an estimate of the tokens of a text, rather too high */
 export function likelyTokens(text: string): number {
   const ascii = text.replace(/[^\0-\x7f]+/g, '').length;
   return Math.ceil(ascii / charactersAToken + (bytesOf(text) - ascii) / bytesAToken);
 }
 
-/** Counts code points, like the contract. */
+/** Counts code points, as the contract does. */
 function charactersOf(text: string): number {
   let count = 0;
   for (const _ of text) count++;

@@ -1,6 +1,6 @@
 /**
- * Prepares the prompts of first calls while the engine starts their runs. The step still reads and claims its row; a prepared prompt
- * only saves time and decides nothing.
+ * Prepares the prompts of first calls while the engine starts their runs. The step still reads and claims its row. A prepared prompt only
+ * saves time and decides nothing.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -10,13 +10,13 @@ import type { Prompt } from './prompt-blocks.policy.ts';
 export interface PromptsAhead {
   /** Called when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
-  /** @returns the answer's prepared prompt once, if it is recent and the answer has not changed since */
+  /** @returns the prepared prompt of the answer, returned once, if it is recent and the answer has not changed since */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 
-/** More prompts would wait only while runs are slow to start. */
+/** More prompts would wait only if runs were slow to start. */
 const mostKept = 64;
-/** A run starts within milliseconds. An older prompt may hold text that was deleted since. */
+/** A run starts within milliseconds. An older prompt may contain text that was deleted since. */
 const keptMs = 2_000;
 
 interface Prepared {
@@ -50,7 +50,7 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   };
 }
 
-/** Whether a prompt of one row is also right for the other. */
+/** Whether a prompt for one row is also correct for the other row. */
 function isOfSame(one: AnswerRow, other: AnswerRow): boolean {
   const inputsOf = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
     JSON.stringify([id, callNo, model, maxTokens, agentName, instructions, question]);

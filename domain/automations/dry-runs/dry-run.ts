@@ -1,6 +1,6 @@
 /**
- * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, over a world with supposed facts. Nothing
- * is written, no row is locked, and no transaction stays open meanwhile (AUTO-19).
+ * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, over the student's records with supposed
+ * facts. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -26,7 +26,7 @@ type DryRun = RecordOf<'AutomationDryRun'>;
 type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
-/** Enough for 200 steps of two looks each, and 100 facts. Further looks, from access that begins or ends, are cut off. */
+/** Enough for 200 steps of two looks each, and 100 facts. More looks, caused by access that begins or ends, are cut off. */
 const mostLooks = 500;
 
 interface Scene {
@@ -39,7 +39,7 @@ interface Scene {
 }
 
 /**
- * Plays the draft, or a version, for one student.
+ * Predicts a run of the draft or of a version for one student.
  * @throws DomainError not_found (the automation, the version, the student, a supposed id), invalid_definition (a draft with problems),
  *   invalid_request (a supposed fact)
  */
@@ -84,7 +84,7 @@ interface Play {
   /** Supposed facts that have not happened yet. */
   ahead: Supposed['facts'];
   at: Date;
-  /** Whether the step is already on the path. */
+  /** Whether the path already contains the step. */
   waiting: boolean;
   because: Because;
   path: Map<string, PathStep>;
@@ -154,7 +154,7 @@ function applyDueFacts(play: Play): Waking[] {
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** Takes one look, and passes the time to the next one. @returns the ending, if the run has ended */
+/** Takes one look, and advances the time to the next look. @returns the ending, if the run has ended */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;
@@ -213,10 +213,10 @@ function present({ placed, answers, decision }: Look, { at, because }: Play): Dr
   };
 }
 
-/** Puts the step on the path. */
+/** Adds the step to the path. */
 function enter({ path, run, at }: Play, { id, kind }: Step): PathStep {
-  const known = path.get(id);
-  const pathStep: PathStep = known ?? {
+  const entry = path.get(id);
+  const pathStep: PathStep = entry ?? {
     step_id: id,
     kind,
     entered_at: at.toISOString(),
@@ -253,7 +253,7 @@ function advance(scene: Scene, play: Play, { to, look, factTypes }: Onwards): En
   return undefined;
 }
 
-/** Passes the time to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
+/** Advances the time to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
 function sleep(
   { version }: Scene,
   play: Play,

@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** The field that names the subject of each kind of fact, and its further fields. */
+/** The field with the subject of each kind of fact, and the further fields of the kind. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },
@@ -47,7 +47,7 @@ const namedBy = {
   cohort_id: 'cohort',
 } as const satisfies Partial<Record<Field, ReferredKind>>;
 
-/** Keeps deadlines within years of four digits, which Postgres and callers can write. */
+/** Limits deadlines to years of four digits, which Postgres and callers can write. */
 const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
@@ -77,12 +77,12 @@ export async function readSupposed(
     ),
     ...(about ? [{ kind: about.kind, id: about.id }] : []),
   ].flatMap(({ kind, id }) => (id === undefined ? [] : [{ kind, id }]));
-  const known = await knownIds(
+  const existingIds = await knownIds(
     db,
     clubId,
     references.map(({ id }) => id),
   );
-  const unknown = references.find(({ kind, id }) => !known.has(`${kind}:${id}`));
+  const unknown = references.find(({ kind, id }) => !existingIds.has(`${kind}:${id}`));
   if (unknown) throw notFound(unknown.kind);
   return {
     begins,

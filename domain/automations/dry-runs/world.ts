@@ -1,6 +1,6 @@
 /**
- * The world of a dry run: the student's records, overlaid with supposed facts and the effects of steps. Nothing is written. The rules use the
- * usual statements, with shadowed tables (AUTO-19).
+ * The world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules use
+ * the usual statements with shadowed tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -22,7 +22,7 @@ export interface World {
   products: Map<Id, boolean>;
   courses: Set<Id>;
   /** Deliveries to which the student lost access. */
-  lost: Set<Id>;
+  lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
   /** The e-mails that the run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
@@ -33,15 +33,18 @@ export const worldAsItIs = (): World => ({
   lessons: new Map(),
   products: new Map(),
   courses: new Set(),
-  lost: new Set(),
+  lostDeliveries: new Set(),
   granted: [],
   mails: new Map(),
 });
 
-/** The type of fact that may wake a run, as in `Watch`. `always` wakes every run. */
+/** The type of fact that may wake a run, as in `Watch`. The type `always` wakes every run. */
 export type Waking = EventType | 'always' | undefined;
 
-/** Applies a supposed fact. @returns the fact type that wakes; undefined without an effect, for example if an unsent e-mail is opened */
+/**
+ * Applies a supposed fact.
+ * @returns the type of fact that wakes runs; undefined without an effect, for example if an unsent e-mail is opened
+ */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
     kind,
@@ -59,7 +62,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
     case 'lesson_completed':
     case 'lesson_undone':
       world.lessons.set(lesson, kind === 'lesson_completed');
-      return 'lesson.completed'; // an undone lesson also makes runs look again
+      return 'lesson.completed'; // An undone lesson makes runs look again too
     case 'course_completed':
       world.courses.add(fact.course_id ?? '');
       return 'course.completed';
@@ -76,7 +79,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
       });
       return 'access.granted';
     case 'access_revoked':
-      world.lost.add(delivery);
+      world.lostDeliveries.add(delivery);
       world.granted = world.granted.filter((one) => one.deliveryId !== delivery);
       return 'access.revoked';
     case 'email_opened':
@@ -92,10 +95,10 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 
 /**
  * @returns common table expressions that shadow the tables which the rules of conditions read for one student. Postgres inlines them, so
- *   each rule is still one index lookup
+ * each rule still needs only one index lookup
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
-  const { tags, lessons, products, courses, lost, granted } = world;
+  const { tags, lessons, products, courses, lostDeliveries, granted } = world;
   const mails = [...world.mails];
   const student = sql`${studentId}::uuid`;
   return sql`WITH student_tags AS NOT MATERIALIZED (
@@ -112,7 +115,7 @@ export function shadowing(world: World, { runId, studentId }: { runId: Id; stude
       UNION ALL SELECT ${student}, unnest(${trueOf(products)}::uuid[]), 'paid'),
     enrollments AS NOT MATERIALIZED (
       SELECT student_id, delivery_id, cohort_id, starts_at, ends_at, revoked_at FROM enrollments
-       WHERE student_id = ${student} AND delivery_id <> ALL(${[...lost]}::uuid[])
+       WHERE student_id = ${student} AND delivery_id <> ALL(${[...lostDeliveries]}::uuid[])
       UNION ALL SELECT ${student}, granted.*, NULL FROM unnest(${granted.map(({ deliveryId }) => deliveryId)}::uuid[],
         ${granted.map(({ cohortId }) => cohortId)}::uuid[], ${granted.map(({ startsAt }) => startsAt)}::timestamptz[],
         ${granted.map(({ endsAt }) => endsAt)}::timestamptz[]) AS granted),

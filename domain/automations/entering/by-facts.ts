@@ -16,9 +16,9 @@ import type { Trigger, TriggerList } from '../definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has its own transaction, side by side. A club without
- * automations costs one query for any number of facts. Runs start by wakes, so a repeated fan-out of a fact starts nothing. Several facts
- * together wait only briefly for a lock. A fact that would wait longer is `blocked`.
+ * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has a transaction of its own, and the transactions
+ * run in parallel. In a club without automations, any number of facts cost one query. Runs start by wakes, so a repeated fan-out of a
+ * fact starts nothing. Several facts together wait only briefly for a lock. A fact that would wait longer is `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
  * @returns the result for each fact, without runs for the relay to start
  */
@@ -64,7 +64,7 @@ async function concerned(
   });
 }
 
-// Every fact of the service passes here. `LIMIT` replaces EXISTS, because a plan for EXISTS may read all active runs.
+// Every fact of the service uses this query. It has `LIMIT` instead of EXISTS, because a plan for EXISTS may read all active runs.
 const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(
   'select_concerned_facts',
   `SELECT given.place::int AS place, found.ids AS "automationIds",
@@ -82,7 +82,8 @@ async function enterAndWake(
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<void> {
-  // The student is locked before anything is read. So the counts of the student's runs stay valid, and a removal runs before or after.
+  // The student is locked before any other row is read. So the counts of the student's runs stay valid, and a removal runs before or
+  // after this transaction.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
@@ -109,7 +110,7 @@ async function enterAndWake(
 
 type Ids = Partial<Record<TriggerList, Id | null>>;
 
-/** An absent or empty list matches everything. One id of a list is enough, but every list must match. */
+/** An absent or empty list matches everything. A list matches if the fact has one id of the list, and every list must match. */
 function fits(trigger: Trigger, ids: Ids): boolean {
   return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
     (list) => {
@@ -122,7 +123,7 @@ function fits(trigger: Trigger, ids: Ids): boolean {
 
 interface About {
   ids: Ids;
-  /** The access that the run is about. */
+  /** The access to which the run belongs. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { findAutomation } from '../records.ts';
 import { enter, shareOpen, type Entry } from './entering.ts';
 
-/** Students of one transaction, which locks them. Other transactions wait for it. */
+/** The students that one transaction locks. Other transactions wait for these locks. */
 const studentsPerPage = 100;
 
 export interface EnteringDeps extends DatabaseDeps {
@@ -22,7 +22,7 @@ export interface EnteringDeps extends DatabaseDeps {
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
- * Lets students enter, page by page. Sending the same `id` again enters the students who were missed, and no student twice.
+ * Lets students enter, page by page. If the same `id` is sent again, only the students who were missed enter.
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(
@@ -73,7 +73,7 @@ function enterPage(
       WHERE id = ANY(${page}) AND club_id = ${clubId} AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
     const automation = await shareOpen(tx, automationId, waitSpeed);
     if (automation?.version.definition.trigger.kind !== 'manual') {
-      requireActive('paused'); // it was paused, archived or published again since the request began
+      requireActive('paused'); // the automation was paused, archived or published again since the request began
       return new Map();
     }
     const entrants = students.map((student) => ({

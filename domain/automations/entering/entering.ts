@@ -1,4 +1,4 @@
-/** Entering of students into an automation: the keys of runs, and the rules of reentry (AUTO-18). */
+/** How students enter an automation: the keys of runs, and the rules of reentry (AUTO-18). */
 import type { AccessKind, Reentry } from '../../../entities/automations/values.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -65,8 +65,8 @@ async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
 }
 
 /**
- * Starts a run for each entrant whom the reentry rule admits. A repetition with the same causes starts nothing. The caller holds the locks
- * of the students, so that counts stay valid, and a shared lock on the automation.
+ * Starts a run for each entrant whom the reentry rule admits. A repetition with the same causes starts nothing. The caller holds the
+ * locks of the students, so that counts stay valid, and a shared lock on the automation.
  * @param entrants distinct students
  * @returns the result for each student, and the runs to start
  */
@@ -78,10 +78,10 @@ export async function enter(
 ): Promise<{ entries: Map<Id, Entry>; runs: Run[] }> {
   const { id: automationId, clubId, version } = automation;
   const { reentry, steps } = version.definition;
-  const known = await runsBefore(tx, automationId, entrants);
+  const earlierRuns = await runsBefore(tx, automationId, entrants);
   const entries = new Map(
     entrants.map(({ studentId }): [Id, Entry] => {
-      const before = known.get(studentId);
+      const before = earlierRuns.get(studentId);
       return [studentId, before?.same === true ? 'entered_before' : judge(reentry, before)];
     }),
   );
@@ -113,10 +113,10 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns what the reentry rule says about a student now, for a new cause */
+/** @returns whether and why the reentry rule admits a student now, for a new cause */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
-  const known = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
-  return judge(reentry, known.get(studentId));
+  const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
+  return judge(reentry, earlierRuns.get(studentId));
 }
 
 /** @returns whether the student may have another active run with reentry `always`. The caller holds the lock of the student */

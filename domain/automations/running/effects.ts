@@ -1,4 +1,7 @@
-/** The effects of steps on a student, in the transaction that moves the run on: tags and points (AUTO-13). `mailing.ts` sends e-mails. */
+/**
+ * The effects of steps on a student: tags and points. They happen in the transaction that moves the run to its next step (AUTO-13).
+ * `mailing.ts` sends e-mails.
+ */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { FactOptions } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';

@@ -1,4 +1,4 @@
-/** One look: the queries to Postgres, and the decision of the interpreter. Runs and dry runs use it (AUTO-10, AUTO-19). */
+/** One look at a run: the queries to Postgres, and the decision of the interpreter. Runs and dry runs use it (AUTO-10, AUTO-19). */
 import type { AccessKind, AutomationStatus } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

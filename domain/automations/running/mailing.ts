@@ -1,6 +1,6 @@
 /**
- * The e-mail of a step, sent at most once for each run and step. Its row is claimed in a commit of its own, immediately before it is
- * handed to the mail server, and recorded with the run's next step (CAMP-6, AUTO-13).
+ * The e-mail of a step, sent at most once for each run and step. A commit of its own claims the row immediately before the e-mail is
+ * given to the mail server. The outcome is recorded with the run's next step (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
@@ -36,7 +36,7 @@ export interface MailingDeps {
   onMail: (status: Outcome['status']) => void;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
+/** Longer than the SMTP client's limit for a message (60 s), so that a running sender never loses its lease. */
 const leaseSeconds = 90;
 
 interface MailRow {
@@ -52,13 +52,15 @@ interface MailRow {
 
 /** The state of a step's e-mail. */
 export type MailState =
-  /** Settled: the run goes on, whatever the outcome. */
+  /** The e-mail is settled: the run continues with any outcome. */
   | { kind: 'settled'; outcome: string }
   /** The e-mail can be claimed now. */
   | { kind: 'due'; mailId: Id }
   | { kind: 'waits'; until: Date };
 
-/** Writes the row of the step's e-mail, unless it exists, and checks whether it can go out. The caller holds the lock of the run. */
+/**
+ * Writes the row of the step's e-mail, unless it exists, and checks whether the e-mail can be sent. The caller holds the lock of the run.
+ */
 export async function prepareMail(
   tx: Transaction,
   { vault, fromAddress, warmUps }: MailingDeps,
@@ -73,7 +75,7 @@ export async function prepareMail(
   const mail = await findMail(tx, run, stepId);
   if (mail.status === 'sending') {
     if (!mail.leaseOver) return { kind: 'waits', until: mail.leaseUntil ?? now };
-    // The worker that claimed it died. The e-mail may have arrived, and a delivery may be proven.
+    // The worker that claimed the e-mail died. The e-mail may have arrived, and a delivery may be proven.
     await tx.run(
       sql`UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id = ${mail.id}`,
     );
@@ -103,8 +105,8 @@ export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Pr
 }
 
 /**
- * Spreads the next attempts of mails that wait for the rate or the day of their club, or for a hanging mail server. The longer a mail has
- * waited, the less often it is tried.
+ * Spreads the next attempts of mails that wait for their club's rate limit or daily limit, or for a mail server that hangs. The longer a
+ * mail has waited, the less often it is tried.
  */
 const maxPauseMs = 600_000;
 
@@ -113,7 +115,7 @@ function nextAttemptOf({ createdAt }: MailRow, nextInMs: number, now: Date): Dat
   return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(maxPauseMs, 2_000 + waited));
 }
 
-/** Defers a due e-mail that found no connection to the server. @returns when it is due again */
+/** Defers a due e-mail that found no connection to the server. @returns the time at which it is due again */
 export async function deferMail(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
   await returnOneAllowance(tx, run.clubId, now);
   const mail = await findMail(tx, run, stepId);
@@ -138,7 +140,7 @@ function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'ski
   return status;
 }
 
-/** @returns why the student gets no e-mail; undefined if the student may get one */
+/** @returns the reason why the student gets no e-mail; undefined if the student may get an e-mail */
 export async function reasonToSkip(
   db: Queries,
   vault: Vault,
@@ -162,7 +164,7 @@ export interface ClaimedMail {
   attempt: number;
 }
 
-/** Claims the e-mail, if it is still due and its address was not suppressed meanwhile. The caller has locked and checked student and run. */
+/** Claims the e-mail if it is still due and its address is not suppressed. The caller has locked and checked student and run. */
 export async function claimMail(
   tx: Transaction,
   vault: Vault,
@@ -182,7 +184,8 @@ export async function claimMail(
 }
 
 /**
- * Records the outcome of the e-mail. The row of a removed student does not get the server's answer. An acceptance counts even after the lease.
+ * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. An acceptance counts even after the end
+ * of the lease.
  * @returns the outcome for the run
  */
 export async function recordMail(
@@ -192,22 +195,22 @@ export async function recordMail(
   now: Date,
 ): Promise<Outcome> {
   const outcome = outcomeOf(answer, attempt);
-  const claimed = sql`id = ${id} AND fence = ${fence}`;
+  const isClaimed = sql`id = ${id} AND fence = ${fence}`;
   if (outcome.status === 'sent') {
     const providerId = (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null;
     await tx.run(sql`UPDATE mails SET status = 'sent', sent_at = least(${now}, ${provenAt}), provider_id = ${providerId}, last_error = NULL, lease_until = NULL
-      WHERE ${claimed} AND status IN ('sending', 'pending', 'failed')`);
+      WHERE ${isClaimed} AND status IN ('sending', 'pending', 'failed')`);
     return outcome;
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
-  // An unknown outcome must stay known as such, also for a removed student: the e-mail may have arrived and must not count as refused.
+  // An unknown outcome must remain unknown, also for a removed student: the e-mail may have arrived and must not count as refused.
   const error =
     outcome.lastError === outcomeUnknown
       ? sql`${outcome.lastError}::text`
       : sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
   const updated = await tx.one<{ status: RecipientStatus }>(
-    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${claimed} AND status = 'sending' RETURNING status`,
+    sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${isClaimed} AND status = 'sending' RETURNING status`,
   );
   return updated?.status === 'sent' ? { status: 'sent' } : outcome;
 }

@@ -1,4 +1,4 @@
-/** The changes of a run's row: it goes on, waits, is held, or ends. The caller holds the lock of the row (AUTO-10). */
+/** The changes of a run's row: the run continues, waits, is held, or ends. The caller holds the lock of the row (AUTO-10). */
 import { v5 } from 'uuid';
 import { AutomationRun } from '../../../entities/automations/automation-run.ts';
 import type { ExitReason } from '../../../entities/automations/values.ts';
@@ -38,7 +38,7 @@ export const runColumns = columns(
 );
 export type RunRow = RowOf<typeof runColumns>;
 
-/** Locks the run, after student and automation. @returns undefined if there is no such run */
+/** Locks the run. The caller has already locked the student and the automation. @returns undefined if there is no such run */
 export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | undefined> {
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
 }
@@ -117,7 +117,7 @@ export interface Passed {
   answers?: readonly boolean[];
 }
 
-/** Writes the step into the run's path, or completes it if the run waited at the step. */
+/** Adds the step to the run's path, or completes the step's entry if the run waited at the step. */
 export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now: Date): Promise<void> {
   const { stepId, outcome, answers = null } = passed;
   await tx.run(sql`INSERT INTO automation_run_steps AS step (id, run_id, version_id, step_id, entered_at, left_at, outcome, answers)
@@ -125,7 +125,7 @@ export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now
     ON CONFLICT (run_id, step_id) DO UPDATE SET left_at = excluded.left_at, outcome = excluded.outcome, answers = excluded.answers`);
 }
 
-/** Writes a step at which the run waits into its path. */
+/** Adds a step at which the run waits to its path. */
 export async function enterStep(
   tx: Transaction,
   run: RunRow,
@@ -144,7 +144,7 @@ export interface Rest {
   waiting: boolean;
 }
 
-/** The values of the look that the next step depends on. */
+/** The values of the look on which the next step depends. */
 export interface Scene extends WaitClock {
   /** When the student's access next begins or ends by time. */
   nextChange: Date | null;
@@ -152,8 +152,8 @@ export interface Scene extends WaitClock {
 }
 
 /**
- * Moves the cursor from the completed step to the next one, and returns when to look there. A plain wait is entered immediately. A step
- * with a condition is looked at first. @param to null completes the run
+ * Moves the cursor from the completed step to the next step, and returns the time of the look at it. A simple wait is entered
+ * immediately. A step with a condition is looked at first. @param to null completes the run
  */
 export async function advance(
   tx: Transaction,
@@ -203,16 +203,17 @@ async function settle(
        SET cursor = ${to.cursor}, deadline = ${to.deadline}, was_open = ${to.wasOpen}, waiting = ${next.waiting}, watches = ${watches},
            looks_at = ${next.looksAt}, parked_at = NULL
      WHERE id = ${to.id} AND status = 'active' AND cursor = ${from.cursor}`);
-  if (updatedRows === 0) throw new Error(`The cursor of run ${to.id} is not ${from.cursor} although the run is locked`);
+  if (updatedRows === 0)
+    throw new Error(`Run ${to.id} has another cursor than ${from.cursor}, although its row is locked`);
   return next;
 }
 
-/** Records that the run's access is open, if the look does not move the run. */
+/** Records that the run's access exists, if the look does not move the run. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }
 
-/** Holds the run during the pause of its automation. The gate releases it. */
+/** Holds the run during the pause of its automation. The gate releases the run. */
 export async function holdRun(tx: Transaction, run: RunRow, now: Date): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET looks_at = NULL, parked_at = coalesce(parked_at, ${now}), was_open = ${run.wasOpen}
     WHERE id = ${run.id} AND status = 'active'`);
@@ -223,7 +224,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends an active or failed run. Its unsent e-mail stays unsent. The workflow notices the end at its next look. */
+/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end at its next look. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;

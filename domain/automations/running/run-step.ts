@@ -1,6 +1,6 @@
 /**
- * The step of `automation-run/<id>`: one look. It reads, decides, applies the step and moves on, in one transaction under the student's
- * lock. An e-mail is claimed before it is handed to the mail server, and recorded after that (AUTO-10).
+ * The step of `automation-run/<id>`: one look. One transaction under the student's lock reads, decides, applies the step and moves the
+ * cursor. An e-mail is claimed before it is given to the mail server, and recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -46,14 +46,14 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /** Called after each look with the kind of the completed step, and with the status if the run has ended. */
-  onStep: (step: { left?: string; ended?: RunStatus }) => void;
+  onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
   failpoint: (name: RunFailpoint) => Promise<void>;
 }
 
 /**
- * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written but the cursor is not, and nothing is committed.
- * `run_step_recorded`: both are committed, and the workflow does not know it.
+ * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, and nothing is committed.
+ * `run_step_recorded`: effect and cursor are committed, and the workflow does not know it yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -77,7 +77,7 @@ export type RunStep =
 
 /** The gate wakes a paused run. Its workflow still looks again at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
-/** After internal errors for this long a run fails, so that an administrator sees it. */
+/** A run that has internal errors for this long fails, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -109,7 +109,7 @@ interface Answered {
   kind: 'answer';
   answer: RunStep;
   /** The kind of the completed step. */
-  left?: string;
+  completedKind?: string;
   /** The status with which this look ended the run. */
   ended?: RunStatus;
 }
@@ -122,8 +122,10 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   return deps.db.transaction(async (tx) => {
     const locked = await lockLook(tx, runId);
     if (!locked) {
-      const known = await tx.one<{ status: RunStatus }>(sql`SELECT status FROM automation_runs WHERE id = ${runId}`);
-      return endedBefore(known?.status ?? 'exited'); // without a row, the club was deleted
+      const existingRun = await tx.one<{ status: RunStatus }>(
+        sql`SELECT status FROM automation_runs WHERE id = ${runId}`,
+      );
+      return endedBefore(existingRun?.status ?? 'exited'); // If there is no row, the club was deleted
     }
     const { run, student, automation } = locked;
     const { status, timeZone } = automation;
@@ -143,7 +145,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       await passStep(tx, current, { stepId: placed.step.id, ...passed }, now);
       await deps.failpoint('run_step_done');
       const next = await advance(tx, current, version, to, scene);
-      return { ...(next ? resting(version, to, next, now) : ended('completed')), left: placed.step.kind };
+      return { ...(next ? resting(version, to, next, now) : ended('completed')), completedKind: placed.step.kind };
     };
     switch (decision.kind) {
       case 'hold':
@@ -160,7 +162,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
           await passStep(tx, current, { stepId: placed.step.id, outcome: 'exit_step' }, now);
         return {
           ...(await finish(tx, current, { status: 'exited', reason: decision.reason }, now)),
-          ...(decision.reason === 'exit_step' && { left: placed.step.kind }),
+          ...(decision.reason === 'exit_step' && { completedKind: placed.step.kind }),
         };
       case 'fail':
         return finish(tx, current, { status: 'failed', code: decision.code }, now);
@@ -212,7 +214,7 @@ async function effectOf(
   }
 }
 
-/** The student may have been removed: the outcome of the mail is recorded in any case. */
+/** The student may have been removed, but the outcome of the mail is recorded in any case. */
 async function lockStudentOf(tx: Transaction, { studentId }: RunRow): Promise<void> {
   await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }
@@ -229,7 +231,10 @@ async function finish(
   return ended(ending.status);
 }
 
-/** A wait always has a time, even a past one. If the database's clock is behind, its lease lasts longer, and a run without a time would loop. */
+/**
+ * A wait always has a time, even if the time has passed. If the database's clock is behind, the lease lasts longer, and a run without a
+ * time would loop.
+ */
 function resting(
   version: ReadVersion,
   cursor: string | null,
@@ -252,8 +257,8 @@ function resting(
 }
 
 /**
- * The longest wait of a step for a connection to the mail server. The step occupies one of the worker's slots meanwhile, and a hanging server must
- * not block steps that send nothing (AUTO-13).
+ * The longest wait of a step for a connection to the mail server. During the wait the step uses one of the worker's slots. A mail server
+ * that hangs must not block steps that send nothing (AUTO-13).
  */
 const connectionWaitMs = 1_000;
 
@@ -281,9 +286,9 @@ async function deferSending(
 }
 
 /**
- * While its e-mail was being sent, Temporal may have considered this worker dead, and another look may have parked the run. The run then
+ * While the e-mail was being sent, Temporal may have considered this worker dead, and another look may have parked the run. The run then
  * waits for its gate, and must be woken after this look has moved it.
- * @param current the run as it was found
+ * @param current the run as it was read
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
   if (parkedAt !== null) await wakeRun(tx, id, now);
@@ -301,7 +306,7 @@ async function restAtMail(
   return resting(version, current.cursor, next, now);
 }
 
-/** Runs on an idle connection: claims the e-mail, hands it to the server, and records it with the run's next step. */
+/** Runs on an idle connection. It claims the e-mail, gives it to the server, and records it with the run's next step. */
 async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
   const { run, placed, version, scene } = mail;
   const mailToSend = await deps.db.transaction(async (tx) => {
@@ -316,7 +321,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
     await returnOneAllowance(tx, run.clubId, now);
     return undefined;
   });
-  // The automation was paused or archived, or the run ended. The next look sees it.
+  // The automation was paused or archived, or the run ended. The next look handles this.
   if (!mailToSend) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(mailToSend.message);
@@ -326,7 +331,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, mailToSend, answer, now);
-      // The run ended while its e-mail was being sent. If the server deferred the e-mail, it is skipped.
+      // The run ended while its e-mail was being sent. If the server has deferred the e-mail, the e-mail is skipped.
       if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);
       if (!current || current.status !== 'active') return { recorded, step: endedBefore(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)
@@ -341,7 +346,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       const next = await advance(tx, current, version, mail.to, scene);
       await wakeParked(tx, current, now);
       const step = next ? resting(version, mail.to, next, now) : ended('completed');
-      return { recorded, step: { ...step, left: placed.step.kind } };
+      return { recorded, step: { ...step, completedKind: placed.step.kind } };
     }),
   );
   deps.onMail(outcome.recorded.status);

@@ -12,14 +12,14 @@ export interface ReadVersion {
   steps: ReadonlyMap<string, PlacedStep>;
 }
 
-/** A definition has at most 256 KB, so the cache needs at most about 100 MB, and a few MB in practice. */
+/** A definition has at most 256 KB, so the cache needs at most about 100 MB. In practice it needs a few MB. */
 const maxVersions = 400;
 const cache = new Map<Id, ReadVersion>();
 
 /** @throws Error if there is no such version, because each run refers to its version */
 export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersion> {
-  const known = cache.get(versionId);
-  if (known) return known;
+  const cachedVersion = cache.get(versionId);
+  if (cachedVersion) return cachedVersion;
   const {
     number,
     language,
@@ -34,7 +34,7 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
   return version;
 }
 
-/** @param number 0 for a draft @returns the definition with its steps by id. Steps of another language are not read, and their runs fail */
+/** @param number 0 for a draft @returns the definition with its steps by id. Steps in another language are not read, and their runs fail */
 export function readDefinition({
   language = languageOfToday,
   ...version

@@ -9,16 +9,16 @@ import { plans, type Plan } from '../../billing/plans.policy.ts';
 import { planOf } from '../../billing/terms.ts';
 import { digestRules } from './digests.policy.ts';
 
-/** Digests that one transaction begins. It takes some tens of milliseconds. */
+/** The maximum number of digests that one transaction begins. The transaction takes some tens of milliseconds. */
 const digestsPerTransaction = 200;
 
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
  * Begins a batch of digests, each between 8:00 of the club's local date and the end of that date. A digest that was missed during an
- * outage starts late on its date, or never. After a change of time zone, a club gets no digest for a date that is not later than the date of
- * its last digest. A club also gets no digest while another digest of the club is still open.
- * @returns how many began, and whether there may be more
+ * outage starts late on its date, or never. After a change of time zone, a club gets no digest for a date that is not later than the date
+ * of its last digest. A club also gets no digest while another of its digests is open.
+ * @returns the number of digests that began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {
   const zones = await db.rows<{ name: string }>(sql`SELECT DISTINCT time_zone AS name FROM clubs`);

@@ -1,23 +1,23 @@
-/** The rules of digests: when they go out, which posts are new, and how much of them a mail shows (COMM-17, COMM-18). */
+/** The rules of digests: when they are sent, which posts are new, and how much text of a post a mail shows (COMM-17, COMM-18). */
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 export const digestRules = {
   /** Minute of the club's local day. */
   minuteOfDay: 8 * 60,
-  /** Posts of the last minute wait for the next digest, so that no post of an open transaction is missed. */
+  /** Posts of the last minute wait for the next digest, so that a post in an uncommitted transaction is not missed. */
   marginMs: minute,
   /** The oldest age of a post in a digest. */
   lookBackMs: 7 * day,
   /** Members of one page. */
   pageSize: 1_000,
-  /** The maximum number of spaces of a mail, and of posts of a space. Further ones are only counted. */
+  /** The maximum number of spaces of a mail, and of posts of a space. Further spaces and posts are only counted. */
   spaces: 10,
   posts: 5,
-  /** The highest count of new posts in a space. */
+  /** The highest number of new posts in a space that is counted exactly. */
   counted: 100,
   /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,
-  /** The retention of a digest's rows. Notices about its mails are accepted for as long (CAMP-14). */
+  /** The time for which a digest's rows are stored. Provider events about its mails are accepted for as long (CAMP-14). */
   retentionMs: 90 * day,
 } as const;

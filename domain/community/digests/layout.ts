@@ -30,7 +30,7 @@ const placeholders = /\uE000(\w+)\uE001/;
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns for each language: pieces of HTML and names of placeholders, alternating */
+/** @returns for each language, pieces of HTML and names of placeholders, alternating */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -53,7 +53,7 @@ async function frame(language: OfferedLanguage): Promise<readonly string[]> {
   return html.split(placeholders);
 }
 
-/** Loads the MJML compiler before a mail is claimed, so that its loading time does not count against a lease. */
+/** Loads the MJML compiler before a mail is claimed, so that the loading time does not count against a lease. */
 export async function prepareLayout(): Promise<Layout> {
   const framesByLanguage = await frames();
   return (mail) => {

@@ -1,4 +1,7 @@
-/** The new posts for students in the spaces whose daily mail they want. Memberships, access and posts count as they are now (COMM-18). */
+/**
+ * The new posts for students in the spaces for which they have switched the daily mail on. The current memberships, access and posts
+ * count (COMM-18).
+ */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -36,7 +39,10 @@ export interface News {
   moreSpaces: number;
 }
 
-/** The table `told` has the last digest of each student. The table `wanted` has their spaces, and the time after which a post is new. */
+/**
+ * The table `told` contains the last digest of each student. The table `wanted` contains the student's spaces, and the time after which a
+ * post is new.
+ */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
   return sql`
@@ -56,7 +62,10 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
          AND (NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`membership.student_id`, now)}))`;
 }
 
-/** A condition on a post of `wanted`. Statements must order by `created_at`, so that Postgres begins at the mark whatever its statistics say. */
+/**
+ * A condition on a post of `wanted`. Statements must order by `created_at`, so that Postgres begins at the read mark even with wrong
+ * statistics.
+ */
 const isNew = ({
   takesUntil,
 }: DigestWindow): Sql => sql`post.space_id = wanted.id AND post.state = 'published' AND post.hidden_at IS NULL
@@ -87,7 +96,7 @@ interface Row extends NewPost {
   spaces: number;
 }
 
-/** @returns the news by the student's id. A student without news is absent. */
+/** @returns the news by the student's id. A student without new posts is absent. */
 export async function newsOf(
   db: Queries,
   digest: DigestWindow,

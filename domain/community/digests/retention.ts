@@ -1,11 +1,11 @@
-/** Removes digests and their mails in small batches after their retention (COMM-18). */
+/** Removes digests and their mails in small batches after their retention time (COMM-18). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { digestRules } from './digests.policy.ts';
 
 const batch = 1_000;
 
-/** Removes a batch of mails of one digest whose retention is over. The last batch removes the digest too. Safe to repeat. */
+/** Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. Safe to repeat. */
 export async function retainDigests(
   db: Database,
   now: Date,
@@ -16,9 +16,9 @@ export async function retainDigests(
       sql`SELECT id FROM space_digests WHERE ended_at <= ${endedBy} ORDER BY ended_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
     );
     if (!digest) return { rows: { digestMails: 0 }, more: false };
-    const removed = await tx.run(sql`DELETE FROM mails WHERE id IN (
+    const removedMails = await tx.run(sql`DELETE FROM mails WHERE id IN (
       SELECT id FROM mails WHERE digest_id = ${digest.id} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`);
-    if (removed < batch) await tx.run(sql`DELETE FROM space_digests WHERE id = ${digest.id}`);
-    return { rows: { digestMails: removed }, more: true };
+    if (removedMails < batch) await tx.run(sql`DELETE FROM space_digests WHERE id = ${digest.id}`);
+    return { rows: { digestMails: removedMails }, more: true };
   });
 }

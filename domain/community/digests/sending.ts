@@ -1,6 +1,6 @@
 /**
- * Sends one page of a digest's mails. Each mail is claimed immediately before it is handed to the mail server, and its content is chosen
- * then (COMM-18). The service never sends a mail twice on its own (CAMP-6).
+ * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server, and its content is chosen
+ * at the claim (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -71,7 +71,7 @@ interface Scene {
   branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfAccepted>;
-  /** Refusals in a row so far. */
+  /** The number of refusals in a row so far. */
   refusals: number;
 }
 
@@ -121,8 +121,8 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims one mail for each idle connection and chooses its content in the same transaction: the posts that its student may read now.
- * A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only members may
+ * Claims one mail for each idle connection and chooses its content in the same transaction: the posts that the student may read now. A
+ * mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only members may
  * read.
  */
 async function claimAll(
@@ -237,7 +237,7 @@ function messageTo(
   };
 }
 
-/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the page goes on */
+/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the page continues */
 async function record(
   { db, onOutcome }: DigestDeps,
   scene: Scene,
@@ -250,7 +250,7 @@ async function record(
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else {
     const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
-    // The row of a removed student has no address. The server's answer must not bring the address back.
+    // The row of a removed student has no address. The server's answer must not write the address into the row again.
     const error =
       outcome.lastError === outcomeUnknown
         ? sql`${outcome.lastError}::text`

@@ -1,4 +1,4 @@
-/** The step of `space-digest/<club>/<date>`: looks at a page of members, and sends the mails that follow from it (COMM-17, COMM-18). */
+/** The step of `space-digest/<club>/<date>`: selects the recipients from a page of members, and sends their mails (COMM-17, COMM-18). */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -20,7 +20,7 @@ export type DigestStep =
       done: false;
       at?: number;
       waitingFor: Awaited;
-      /** The number of pages of members that were looked at. */
+      /** The number of pages of members that were read. */
       page: number;
       pages: number;
       settled: number;
@@ -29,7 +29,7 @@ export type DigestStep =
 
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const unreachedRestMs = 15_000;
-/** The pause if the mail server refuses mail after mail, which a person must solve. */
+/** The pause if the mail server refuses several mails in a row, which a person must solve. */
 const refusedRestMs = 15 * 60_000;
 
 /** @param digestId `<club>/<date>` @param now Unix milliseconds */
@@ -56,13 +56,13 @@ async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
 
 /** @returns how many mails are due, counted up to a page */
 async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<number> {
-  const found = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
+  const countRow = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE digest_id = ${digestId} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${digestRules.pageSize}) AS page`);
-  return found?.due ?? 0;
+  return countRow?.due ?? 0;
 }
 
 interface Moment {
-  /** When the next lease expires. Its mail must not stay open for longer. */
+  /** The end of the next lease. The mail with this lease must not stay open for longer. */
   leased: Date | undefined;
   now: Date;
 }
@@ -85,8 +85,8 @@ async function send(
 }
 
 /**
- * Looks at the next page of members in one transaction. Each member with new posts gets a row, unique by student and digest. If another
- * transaction has looked at the page meanwhile, nothing changes.
+ * Reads the next page of members in one transaction. Each member with new posts gets a row, unique by student and digest. If another
+ * transaction has already read the page, nothing changes.
  */
 async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): Promise<void> {
   const { id, clubId, pagedTo, pages } = digest;
@@ -97,7 +97,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
     // Waits for concurrent removals of students. They would not see these mails, and would leave a name and an address in them.
-    const written = await tx.rows(sql`
+    const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
          WHERE id = ANY(${students}::uuid[]) AND removed_at IS NULL AND verified_at IS NOT NULL AND email IS NOT NULL
@@ -108,7 +108,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
       ON CONFLICT (digest_id, student_id) WHERE digest_id IS NOT NULL DO NOTHING RETURNING 1`);
     const last = members.length === digestRules.pageSize ? members.at(-1) : undefined;
     await tx.run(sql`UPDATE space_digests
-       SET pages = pages + 1, recipients = recipients + ${written.length}, paged_to = coalesce(${last ?? null}::uuid, paged_to),
+       SET pages = pages + 1, recipients = recipients + ${insertedMails.length}, paged_to = coalesce(${last ?? null}::uuid, paged_to),
            all_paged = ${last === undefined} WHERE id = ${id}`);
   });
 }
@@ -153,7 +153,7 @@ async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<
   return ended === 1;
 }
 
-/** Returns and records when there is more to do. If the run is lost, the sweeper finds the digest by its row. */
+/** Returns the wait and records that there is more to do. If the run is lost, the sweeper finds the digest by its row. */
 async function rest(
   { db }: DigestDeps,
   { id, members, endsAt }: SpaceDigest,

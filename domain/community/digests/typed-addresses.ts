@@ -2,7 +2,7 @@
 
 const link = '[link]';
 
-/** @returns the text with `[link]` in place of each address, up to the next white space */
+/** @returns the text with `[link]` instead of each address, up to the next white space */
 export function withoutAddresses(text: string): string {
   return text.replaceAll(/\S+/gu, (word) => {
     const start = startOfAddress(word);
@@ -10,18 +10,18 @@ export function withoutAddresses(text: string): string {
   });
 }
 
-/** @param word without white space @returns the start of the first address that has something behind its scheme or its `www.` */
+/** @param word without white space @returns the start of the first address that has text after its scheme or its `www.` */
 function startOfAddress(word: string): number | undefined {
   const starts = [/\bwww\.(?=.)/iu.exec(word)?.index, startOfScheme(word)].filter((start) => start !== undefined);
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
-/** Looks at each run of scheme characters once, and not again from each of its letters. */
+/** Reads each run of scheme characters once, and not again from each of its letters. */
 function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;
     if (!word.startsWith('://', end) || end + '://'.length === word.length) continue;
-    const before = word.slice(Math.max(0, index - 1), index); // may belong to the same word, such as an underscore
+    const before = word.slice(Math.max(0, index - 1), index); // characters that may belong to the same word, such as an underscore
     const first = firstLetter.exec(before + run)?.index;
     if (first !== undefined) return index - before.length + first;
   }

@@ -1,9 +1,9 @@
-/** The text of a post in a mail: its Markdown without marks, addresses and pictures, cut to a length (COMM-18). */
+/** The text of a post in a mail: its Markdown without formatting, addresses and pictures, cut to a length (COMM-18). */
 import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
-/** The same nesting depth as when the links of posts are judged. */
+/** The same nesting depth as in the check of a post's links. */
 const maxNesting = 40;
 // Raw HTML appears as it was typed, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
@@ -13,14 +13,14 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** Invisible characters, and characters that change the direction of the following text. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
-/** A cache, because the same posts appear in the mails of many students, and parsing Markdown is the costliest part of a mail. */
-const known = new LRUCache<string, string>({ max: 500 });
+/** A cache. The same posts appear in the mails of many students, and the parsing of Markdown is the slowest part of a mail. */
+const cache = new LRUCache<string, string>({ max: 500 });
 
 /** @param most graphemes @returns one line. A cut text ends in an ellipsis, after a whole word if possible. */
 export function wordsOf(text: string, most: number): string {
   const key = `${most} ${text}`;
-  const words = known.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
-  known.set(key, words);
+  const words = cache.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
+  cache.set(key, words);
   return words;
 }
 

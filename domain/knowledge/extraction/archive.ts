@@ -1,11 +1,11 @@
-/** Reads ZIP archives, the container of DOCX and PPTX files. Unpacks nothing without a bound. */
+/** Reads ZIP archives, the container of DOCX and PPTX files. The size of each unpacked part is limited. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { decodeXml } from '../../../platform/core/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
-  /** @param name in any case: names in office files ignore case */
+  /** @param name upper and lower case are equal, because names in office files ignore case */
   has(name: string): boolean;
   /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
@@ -17,8 +17,8 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {
-    const opened = await yauzl.fromBufferPromise(buffer, options);
-    return { file: opened, entries: await entriesOf(opened) };
+    const zipFile = await yauzl.fromBufferPromise(buffer, options);
+    return { file: zipFile, entries: await entriesOf(zipFile) };
   });
   let unpacked = 0;
   return {

@@ -1,4 +1,4 @@
-/** Tables as text (CSV): fields between commas, semicolons, tabs or bars. The first row is the header of the others. */
+/** Tables as text (CSV): fields between commas, semicolons, tabs or bars. The first row is the header of the other rows. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { SectionBuilder } from './sections.ts';
 import { TableBuilder } from './table.ts';
@@ -20,7 +20,7 @@ export function readCsv(text: string, into: SectionBuilder): void {
   table.end(into);
 }
 
-/** @returns the delimiter that gives most of the first rows the same number of fields, and the most fields */
+/** @returns the delimiter with which most of the first rows have the same number of fields, and the most fields */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
   for (const delimiter of delimiters) {
@@ -34,7 +34,7 @@ function delimiterOf(head: string): string {
   return best.delimiter;
 }
 
-/** A quote without an end would take all later rows into one field. In such a text quotes are ordinary characters. */
+/** A quote that is never closed would join all later rows to one field. In such a text quotes are ordinary characters. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
   try {

@@ -1,6 +1,6 @@
 /**
- * The thread that extracts the text of a source and cuts it into passages. The main thread bounds its time and memory, and can end
- * it at any point.
+ * The thread that extracts the text of a source and cuts it into passages. The main thread limits its time and memory, and can end it at
+ * any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';
@@ -22,7 +22,7 @@ export type Source = { language: Language } & (
 );
 
 export type ThreadMessage =
-  | { tells: 'progress'; done: number; total: number }
+  | { tells: 'progress'; pagesRead: number; total: number }
   | { tells: 'passages'; passages: SearchedPassage[] };
 
 export type ThreadResult =
@@ -33,7 +33,7 @@ const passagesAMessage = 500;
 
 async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
   const tell = (message: ThreadMessage) => orderer.tell(message);
-  const onPage = (pagesRead: number, total: number) => tell({ tells: 'progress', done: pagesRead, total });
+  const onPage = (pagesRead: number, total: number) => tell({ tells: 'progress', pagesRead, total });
   const { sections, ...read } = await readOut(source, onPage);
   let count = 0;
   let passages: SearchedPassage[] = [];
@@ -49,7 +49,7 @@ async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> 
   return read;
 }
 
-function readOut(source: Source, onPage: (done: number, total: number) => void): Promise<ReadOut> | ReadOut {
+function readOut(source: Source, onPage: (pagesRead: number, total: number) => void): Promise<ReadOut> | ReadOut {
   if (source.kind === 'lesson') return readLesson(source.markdown);
   if (source.kind === 'subtitles') return readSubtitles(source.bytes);
   return readFile(source.bytes, source.says, { onPage, pages: source.pages });

@@ -1,4 +1,4 @@
-/** Extracts the text of a source in a thread, within bounds: no file may block the process, fill its memory or end it. */
+/** Extracts the text of a source in a thread with limits, so that no file can block the process, fill its memory or end it. */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
@@ -36,7 +36,7 @@ export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', 
 export async function extract(
   source: Source,
   options: {
-    onPage: (done: number, total: number) => void;
+    onPage: (pagesRead: number, total: number) => void;
     signal: AbortSignal;
     rules?: ThreadRules | undefined;
   },
@@ -51,7 +51,7 @@ export async function extract(
     signal: options.signal,
     onTold(received) {
       const message = received as ThreadMessage;
-      if (message.tells === 'progress') options.onPage(message.done, message.total);
+      if (message.tells === 'progress') options.onPage(message.pagesRead, message.total);
       else passages.push(...message.passages);
     },
   });

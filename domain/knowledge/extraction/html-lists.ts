@@ -50,7 +50,7 @@ export function openList(list: HtmlElement, style: Style): OpenList {
   };
 }
 
-/** @returns the mark before the item; empty if it is a bullet or absent */
+/** @returns the text before the item, such as its number; empty if the item has a bullet or no mark */
 export function nextMark(list: OpenList, item: HtmlElement, style: Style): string {
   const number = numberIn(item, 'value') ?? list.next;
   list.next = number + list.step;

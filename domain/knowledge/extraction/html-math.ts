@@ -5,7 +5,7 @@ import { lowered, raised } from './raised.policy.ts';
 /** Formulas nested deeper than this are read as their letters only. */
 const deepest = 100;
 
-/** @returns the formula in reading order; the author's alternative text if it shows nothing */
+/** @returns the formula in reading order; the author's alternative text if the formula has no visible letters */
 export function mathText(math: HtmlElement): string {
   const text = row(math, 0).trim();
   return text === '' ? (math.attributes.get('alttext') ?? texOf(math)).trim() : text;

@@ -1,4 +1,4 @@
-/** Elements that show something else than their inner text (pictures, form fields, formulas), and elements that show nothing. */
+/** Elements that show something other than their inner text (pictures, form fields, formulas), and elements that show nothing. */
 import { mathText } from './html-math.ts';
 import { elementsIn, hasWord, ownTextOf, textOf, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from './sections.ts';
@@ -40,7 +40,7 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // A second form of a formula beside its MathML, and the arrow from a note back to its mark.
+      // A second form of a formula beside its MathML, and the arrow that links from a note back to its mark.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -55,7 +55,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words undefined if the picture has none; empty if they would only repeat the text */
+/** @param words undefined if the picture has no alternative text; empty if the alternative text would only repeat the text */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
@@ -137,7 +137,7 @@ function chosenIn(select: HtmlElement): string[] {
   return visibleOptions.map((option) => option.attributes.get('label') ?? textOf(option).trim());
 }
 
-/** Whether the link leads from a note back to its mark and has no words. */
+/** Whether the link leads from a note back to its mark, and has no words. */
 function isWayBack(element: HtmlElement): boolean {
   const { tag, attributes, children } = element;
   if (tag !== 'a' || !attributes.get('href')?.startsWith('#') || children.length !== 1) return false;

@@ -3,7 +3,7 @@ import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** Weight by `!important`, the selector's specificity and the position in the style sheet. */
+  /** The weight of a declaration, by `!important`, the selector's specificity and the position in the style sheet. */
   weight: number;
 }
 
@@ -50,8 +50,8 @@ export class Styles {
   }
 
   of({ tag, attributes }: HtmlElement): Style {
-    const own = attributes.get('style');
-    if (own === undefined && this.#rules.size === 0) return none;
+    const styleAttribute = attributes.get('style');
+    if (styleAttribute === undefined && this.#rules.size === 0) return none;
     const names = [
       ...(attributes.get('class')?.split(/\s+/) ?? []).map((name) => `.${name}`),
       ...(attributes.has('id') ? [`#${attributes.get('id')}`] : []),
@@ -59,7 +59,7 @@ export class Styles {
     const style = new Map<string, Declaration>();
     for (const key of [tag, ...names, ...names.map((name) => tag + name)])
       for (const [property, declaration] of this.#rules.get(key) ?? []) keepHeavier(style, property, declaration);
-    if (own !== undefined) declare(own, 1_000 * 1e8, style);
+    if (styleAttribute !== undefined) declare(styleAttribute, 1_000 * 1e8, style);
     return style;
   }
 }

@@ -1,9 +1,9 @@
-/** Tables of a page: distinguishes data tables from layout tables, and yields the rows of a table in the order of the page. */
+/** Tables of a page. The module distinguishes data tables from layout tables, and returns the rows of a table in the order of the page. */
 import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from './sections.ts';
 import { TableBuilder } from './table.ts';
 
-/** @returns the layout tables: their role says so, or they hold another table and have neither header nor caption */
+/** @returns the layout tables. Their role says so, or they contain another table and have neither header nor caption */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();
   const open: { table: HtmlElement; holdsTable: boolean; isMarked: boolean }[] = [];

@@ -19,7 +19,7 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** A page may nest raised letters in raised letters without end. */
+/** Limits the nesting, because a page may nest raised letters without end. */
 const deepestInline = 20;
 
 /** Extracts the sections of an HTML text. @throws Unreadable too_large */
@@ -49,7 +49,7 @@ class HtmlReader implements Visitor {
   /** Undefined stands for a layout table, or for a table inside a cell that is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
-  /** Texts that change before they join the paragraph: of cells and of raised letters. The innermost is last. */
+  /** Texts that change before they join the paragraph, such as texts of cells and raised letters. The innermost text is last. */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
   /** The number of a list item, before its first words. */
@@ -100,7 +100,7 @@ class HtmlReader implements Visitor {
   }
 
   text(text: string, { tag }: HtmlElement): void {
-    // Line breaks around the parts of a ruby text are not shown.
+    // Line breaks around the parts of a ruby text are not visible.
     this.#addIfSeen(tag === 'ruby' || tag === 'rb' ? withoutOuterBreaks(text) : text);
   }
 
@@ -245,7 +245,7 @@ class HtmlReader implements Visitor {
     });
   }
 
-  /** @returns the reading of the letters before it in brackets; only its text if it continues a reading */
+  /** @returns the reading of the letters before it in brackets; only the text of the reading if it continues an earlier reading */
   #reading(text: string): string {
     if (text === '') return '';
     const around = this.#apart.at(-1) ?? this.#paragraph;
@@ -254,7 +254,7 @@ class HtmlReader implements Visitor {
     return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
   }
 
-  /** @param written turns the inner text into its written form */
+  /** @param written converts the inner text to its written form */
   #setApart(written: (text: string) => string): (() => void) | undefined {
     if (this.#apart.length > deepestInline) return undefined;
     this.#apart.push([]);

@@ -1,7 +1,7 @@
 /**
- * Builds the tree of HTML elements from the tokens of htmlparser2. It follows the rules of the standard that decide what a reader
- * sees: the end tags that may be absent, and that nothing inside a cell ends the table around it. Time and memory grow only with the
- * text's length. The standard's own rules for formatting elements do not ensure that.
+ * Builds the tree of HTML elements from the tokens of htmlparser2. It follows the rules of the standard that decide what a reader sees.
+ * End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the text's length. The
+ * standard's own rules for formatting elements do not guarantee that.
  */
 import { Tokenizer } from 'htmlparser2';
 

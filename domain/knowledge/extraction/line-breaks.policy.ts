@@ -1,8 +1,8 @@
-/** Line breaks that exist only in the source of a text: the page shows one paragraph. */
+/** Line breaks that exist only in the source of a text. The page shows one paragraph. */
 
 /**
- * Chinese, Japanese and Thai use no spaces, so a line break between their letters means nothing. Elsewhere it means a space.
- * @returns the text without the meaningless line breaks
+ * Chinese, Japanese and Thai use no spaces, so a line break between their letters has no meaning. In other scripts it means a space.
+ * @returns the text without the line breaks that have no meaning
  */
 export function joinUnspaced(text: string): string {
   return text.includes('\n') ? text.replace(betweenUnspaced, '') : text;

@@ -1,4 +1,4 @@
-/** Detects Markdown in a text of unknown type by a heading, a code fence or a link, in one pass. */
+/** Detects Markdown in a text of unknown type by a heading, a code fence or a link. It reads the text once. */
 
 const lineSign = /^(?:#{1,6} \S|```|~~~)/m;
 const longestLabel = 200;
@@ -10,7 +10,7 @@ export function hasSignOfMarkdown(text: string): boolean {
 
 /** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
-  /** The end of the address at the last look: addresses that begin before it share this end. */
+  /** The end of the address in the last search. Addresses that begin before this position have the same end. */
   let end = -1;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 1)) {
     const start = at + 2;
@@ -22,7 +22,7 @@ function hasLink(text: string): boolean {
   return false;
 }
 
-/** Looks back at most to the previous `]`, so that each character is read once. */
+/** Searches back at most to the previous `]`, so that each character is read once. */
 function hasLabelBefore(text: string, end: number): boolean {
   for (let at = end - 1; at >= 0 && end - at <= longestLabel + 1; at--) {
     const character = text[at];

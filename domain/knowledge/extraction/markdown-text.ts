@@ -5,7 +5,7 @@ import { elementNamesFor } from './html-names.ts';
 import type { SectionBuilder } from './sections.ts';
 import { readingTheFile } from './unreadable.ts';
 
-/** Deeper than any real text: the parser drops deeper content. */
+/** Deeper than any real text. The parser drops content below this depth. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
@@ -13,7 +13,7 @@ const { escapeHtml } = markdown.utils;
 /** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** The last line that was searched without success, for each end sign of a formula. */
+  /** The last line that was searched without success, for each end of a formula. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -30,7 +30,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
 /** A line inside front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** Separates front matter, between lines of `---` or `+++`, from the text. People see only its title. */
+/** Separates front matter, between lines of `---` or `+++`, from the text. Readers see only its title. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -86,7 +86,7 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// A picture without alternative text is not a decoration. In HTML an empty text would mean that.
+// A picture without alternative text is not a decoration in Markdown. In HTML, an empty alternative text would mark a decoration.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
@@ -113,16 +113,16 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
   return formulaSigns.find(([begin]) => text.startsWith(begin, at)) ?? [];
 }
 
-/** A `$` touches the formula, and no digit follows the second, so "$5 or 10 $" is not a formula. @returns -1 if there is no end */
+/** A `$` touches the formula, and no digit follows the second `$`. So "$5 or 10 $" is not a formula. @returns -1 if there is no end */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
   const { src, pos } = state;
-  const known = unended.get(state) ?? new Map<string, number>();
-  if ((known.get(end) ?? Infinity) <= pos || (begin === '$' && /\s/.test(src[pos + 1] ?? ' '))) return -1;
+  const failedPositions = unended.get(state) ?? new Map<string, number>();
+  if ((failedPositions.get(end) ?? Infinity) <= pos || (begin === '$' && /\s/.test(src[pos + 1] ?? ' '))) return -1;
   let at = src.indexOf(end, pos + begin.length + 1);
   if (begin === '$')
     while (at >= 0 && (/[\s\\]/.test(src[at - 1] ?? '') || /\d/.test(src[at + 1] ?? ''))) at = src.indexOf(end, at + 1);
   if (at >= 0) return at + end.length;
-  unended.set(state, known.set(end, pos));
+  unended.set(state, failedPositions.set(end, pos));
   return -1;
 }
 
@@ -177,11 +177,11 @@ const unspaced =
 /** In scripts without spaces, emphasis may begin and end beside a full stop: `**重要。**次`. */
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
-    const found = super.scanDelims(start, canSplitWord);
-    const [before = ' ', after = ' '] = [this.src[start - 1], this.src[start + found.length]];
-    if (!canSplitWord) return found;
-    if (unspaced.test(before) && !/\s/.test(after)) found.can_open = true;
-    if (unspaced.test(after) && !/\s/.test(before)) found.can_close = true;
-    return found;
+    const delimiters = super.scanDelims(start, canSplitWord);
+    const [before = ' ', after = ' '] = [this.src[start - 1], this.src[start + delimiters.length]];
+    if (!canSplitWord) return delimiters;
+    if (unspaced.test(before) && !/\s/.test(after)) delimiters.can_open = true;
+    if (unspaced.test(after) && !/\s/.test(before)) delimiters.can_close = true;
+    return delimiters;
   }
 };

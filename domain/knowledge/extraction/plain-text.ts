@@ -5,7 +5,11 @@ import { hasSignOfMarkdown } from './markdown-signs.ts';
 import type { SectionBuilder } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** Decodes by the byte order mark, the zero bytes of UTF-16, valid UTF-8, or the page's own declaration. Otherwise it reads Latin-1, as browsers do. @throws Unreadable unsupported_type, too_large */
+/**
+ * Decodes by the byte order mark, the zero bytes of UTF-16, valid UTF-8, or the page's own declaration. Otherwise it assumes Latin-1, as
+ * browsers do.
+ * @throws Unreadable unsupported_type, too_large
+ */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // no encoding uses more bytes per character
@@ -30,7 +34,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/** In UTF-16, one of the two bytes of each Latin letter is 0, always on the same side. @returns undefined for other texts */
+/** In UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. @returns undefined for other texts */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -59,14 +63,14 @@ function countControls(bytes: Uint8Array): number {
   return count;
 }
 
-/** Windows programs announce CSV as the last of these. */
+/** Windows programs announce CSV with the last of these types. */
 const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-values', 'application/vnd.ms-excel']);
 
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * The kind of the text. If nothing is announced, HTML is known by its first element, and Markdown by a heading, a fence or a link.
- * @param says the announced media type: an announced plain text or table is never another kind
+ * The kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a link.
+ * @param says the announced media type. An announced plain text or table is never another kind
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -79,12 +83,12 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/** Longer lines were broken because they were full. Shorter ones are lines of a list, a poem or an address. */
+/** Longer lines were broken because they were full. Shorter lines are lines of a list, a poem or an address. */
 const shortestFullLine = 50;
-/** Longer lines are paragraphs. */
+/** Lines that are longer than this are paragraphs. */
 const longestLine = 200;
 
-/** Empty lines separate paragraphs. Lines that were not broken for their length stay separate. @throws Unreadable too_large */
+/** Empty lines separate paragraphs. Lines that were not broken because of their length stay separate. @throws Unreadable too_large */
 export function readPlain(text: string, into: SectionBuilder): void {
   for (const paragraph of text.replace(/\r\n?/g, '\n').split(/\n[ \t]*(?:\n[ \t]*)+/)) {
     const lines = paragraph.split('\n');
@@ -123,12 +127,12 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** In screen columns: letters of East Asia take two. */
+/** In columns of the screen. An East Asian letter needs two columns. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/** Includes the space before the word. A line may break before any letter of East Asia. */
+/** Includes the space before the word. A line may break before any East Asian letter. */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

@@ -61,7 +61,7 @@ async function readInto(
   bytes: Uint8Array,
   { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
-  // The readers are loaded on demand: a lesson needs none of them.
+  // The readers are loaded on demand, because a lesson needs none of them.
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');
@@ -103,7 +103,7 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are recognized by two letters with which a text may begin, too.
+  // Some types are recognized by two letters, and a text may also begin with these letters.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

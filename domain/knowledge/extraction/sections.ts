@@ -1,4 +1,4 @@
-/** The sections that files and lessons are read into: paragraphs on one page and under one path of headings. */
+/** The sections into which files and lessons are divided: paragraphs on one page and under the same headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
 import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
@@ -8,7 +8,7 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /** `lines`: code, whose lines stay lines; `row`: a row of a table or list, near to the next row. */
+  /** `lines`: code, whose lines are kept; `row`: a row of a table or list, close to the next row. */
   kind: 'prose' | 'row' | 'lines';
   /** The header of the table, for a row of a table. Each passage with rows of the table begins with it. */
   header?: string;
@@ -25,7 +25,7 @@ export interface Seconds {
 export interface Section {
   /** From 1; null if the source has no pages. */
   page: number | null;
-  /** The headings above it, the outermost first. */
+  /** The headings above the section, the outermost first. */
   headings: string[];
   paragraphs: Paragraph[];
 }
@@ -46,11 +46,11 @@ export interface Scanned {
   pageCount: number;
 }
 
-/** Longer headings are paragraphs in large letters. */
+/** A heading that is longer than this is a paragraph in large letters. */
 const longestHeading = 200;
 
 /**
- * Builds sections from headings and paragraphs in their order. A heading without text below becomes a paragraph, so that a slide with
+ * Builds sections from headings and paragraphs in their order. A heading without text below it becomes a paragraph, so that a slide with
  * only a title can be found and cited.
  */
 export class SectionBuilder {
@@ -58,12 +58,12 @@ export class SectionBuilder {
   #page: number | null = null;
   #path: { level: number; text: string }[] = [];
   #current: Section | undefined;
-  /** The last heading, while no text stands below it. */
+  /** The last heading, while there is no text below it. */
   #bare: { level: number; section: Section } | undefined;
   #length = 0;
   readonly #warnings = new Warnings();
 
-  /** Records that something on this page could not be read. */
+  /** Records that some content of this page could not be read. */
   warn(code: SourceWarningCode): void {
     this.#warnings.add(code, this.#page);
   }

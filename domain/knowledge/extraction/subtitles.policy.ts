@@ -1,6 +1,6 @@
 /**
- * Subtitles of a video or sound: reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats skip
- * lines that they do not understand. This reader reports the first fault with its line and keeps nothing.
+ * Subtitles of a video or sound. The module reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats
+ * skip lines that they do not understand. This reader reports the first fault with its line, and returns no cues.
  */
 import type { SectionBuilder, Seconds } from './sections.ts';
 
@@ -17,7 +17,7 @@ const subtitleRules = {
   maxCues: 20_000,
   /** Characters in a cue's lines. */
   maxCueText: 5_000,
-  /** Cues may end this much after the video, because players measure its length differently. */
+  /** Cues may end this much after the video, because players differ in how they measure its length. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -89,17 +89,17 @@ function endOfBlock(lines: readonly string[], from: number): number {
 /** @param first line of the block, from 1 @returns undefined for a cue without words, as in some SRT files */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
   // A name or a number may stand before the times.
-  const place = block[0]?.includes('-->') ? 0 : 1;
-  const times = block[place];
-  if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(place, block.length - 1));
-  const line = first + place;
+  const timesIndex = block[0]?.includes('-->') ? 0 : 1;
+  const times = block[timesIndex];
+  if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(timesIndex, block.length - 1));
+  const line = first + timesIndex;
   const [start = '', rest = ''] = times.split('-->', 2);
   const [end = '', ...settings] = rest.trim().split(/[ \t]+/);
   const [fromMs, toMs] = [timeOf(start.trim()), timeOf(end)];
   if (fromMs === undefined || toMs === undefined) throw new BadSubtitles('time_invalid', line);
   if (toMs <= fromMs) throw new BadSubtitles('ends_before_it_begins', line);
   const raw = block
-    .slice(place + 1)
+    .slice(timesIndex + 1)
     .join('\n')
     .replaceAll('-->', '->');
   const text = isVtt ? raw : fromSrt(raw);
@@ -113,9 +113,9 @@ function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: 
 
 /** `1:02:03.004` or `02:03,004`: hours are optional, and SRT uses a comma. */
 function timeOf(text: string): number | undefined {
-  const found = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
-  if (!found) return undefined;
-  const [, hours = '0', minutes = '', seconds = '', fraction = ''] = found;
+  const match = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
+  if (!match) return undefined;
+  const [, hours = '0', minutes = '', seconds = '', fraction = ''] = match;
   return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000 + Number(fraction.padEnd(3, '0'));
 }
 
@@ -141,10 +141,10 @@ function fromSrt(text: string): string {
 
 /** @returns the cues as a WebVTT file */
 export function toWebVtt(cues: readonly Cue[]): string {
-  const written = cues.map(
+  const cueTexts = cues.map(
     ({ fromMs, toMs, settings, text }) => `${clock(fromMs)} --> ${clock(toMs)}${settings && ` ${settings}`}\n${text}\n`,
   );
-  return ['WEBVTT\n', ...written].join('\n');
+  return ['WEBVTT\n', ...cueTexts].join('\n');
 }
 
 function clock(ms: number): string {
@@ -154,7 +154,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** The words of a cue as people read them: the speaker before them, readings in brackets behind their letters. */
+/** The words of a cue as people read them: the speaker first, and readings in brackets after their letters. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')

@@ -1,9 +1,9 @@
 /**
- * A table as people read it: each cell in its column, also if cells before it are empty or span several rows and columns. All readers
- * of files build their tables here.
+ * A table as people read it: each cell is in its column, even if cells before it are empty or span several rows and columns. All readers
+ * of files build their tables with this module.
  *
- * A row is written as `Bowline | | 60`. The words of a cell that spans several rows or columns stand in each of them, because each
- * row is found and quoted alone. A cell over the whole row stands once.
+ * A row is written as `Bowline | | 60`. The words of a cell that spans several rows or columns are repeated in each of them, because each
+ * row is found and quoted alone. A cell over the whole row is written once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -12,7 +12,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** The row and column in which the cell began. All repetitions of a spanning cell are the same cell. */
+  /** The row and column in which the cell began. All repetitions of a spanning cell have the same values. */
   row: number;
   column: number;
 }
@@ -35,7 +35,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** The cell of each column that spans the next rows, and the number of those rows. */
+  /** For each column, the cell that spans the next rows, and the number of those rows. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;
@@ -49,7 +49,7 @@ export class TableBuilder {
 
   /**
    * Adds the next cell of the row, in the order of the file, even if it is empty.
-   * @param text in any form: it is cleaned here
+   * @param text in any form; this function cleans it
    * @throws Unreadable too_large
    */
   cell(text: string, { colspan = 1, rowspan = 1 }: { colspan?: number; rowspan?: number } = {}): void {
@@ -101,7 +101,7 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** Inserts the cells that span down from above before the next cell of the file. */
+  /** Inserts the cells that span from rows above before the next cell of the file. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
@@ -112,7 +112,7 @@ export class TableBuilder {
     }
   }
 
-  /** Adds the cells from above that stand after the last cell of the file. */
+  /** Adds the cells from rows above that come after the last cell of the file. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {
@@ -127,7 +127,7 @@ function spanOf(span: number, most: number): number {
   return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/** Columns in which no cell with a word begins are dropped: they come from cells that only make space or span too much. */
+/** Drops columns in which no cell with a word begins. Such columns come from cells that only leave space or span too many columns. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
@@ -145,7 +145,7 @@ function headersOf(rows: readonly Row[], columns: number): number {
   return marked === 0 && rows.length > 1 && columns > 1 && isNamed ? 1 : 0;
 }
 
-/** Joins several header rows: each column has its words from the top down. @returns undefined if the header is too long to repeat */
+/** Joins several header rows: each column has its words from top to bottom. @returns undefined if the header is too long to repeat */
 function combined(rows: readonly Row[], columns: readonly number[]): string | undefined {
   const names = columns.map((column) => {
     const words = rows.map(({ cells }) => cells[column]?.text ?? '').filter((text) => text !== '');

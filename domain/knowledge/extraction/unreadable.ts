@@ -5,7 +5,7 @@ import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
-  /** Warnings that were collected until then and may explain the error. */
+  /** The warnings before the error, which may explain it. */
   readonly warnings: SourceWarning[];
   /** The pages that are pictures, for a PDF without text. */
   readonly scanned: Scanned | undefined;
@@ -25,7 +25,10 @@ export class BrokenPart extends Unreadable {
   }
 }
 
-/** Runs a library over the file: any error of the library means that the file is bad. @throws Unreadable file_corrupt, or the code of `codeOf` */
+/**
+ * Calls a library with the file. Any error of the library means that the file is bad.
+ * @throws Unreadable file_corrupt, or the code of `codeOf`
+ */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,
   codeOf: (error: unknown) => Unreadable['code'] = () => 'file_corrupt',

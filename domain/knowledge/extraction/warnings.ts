@@ -2,7 +2,7 @@
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
-/** Further positions are only counted. */
+/** The maximum number of positions that a warning lists. Further positions are only counted. */
 const placesAWarning = 100;
 
 export class Warnings {
@@ -10,16 +10,16 @@ export class Warnings {
 
   /** @param page null if the source has no pages */
   add(code: SourceWarningCode, page: number | null): void {
-    const found = this.#found.get(code) ?? { count: 0, pages: new Set() };
-    found.count += 1;
-    if (page !== null) found.pages.add(page);
-    this.#found.set(code, found);
+    const warning = this.#found.get(code) ?? { count: 0, pages: new Set() };
+    warning.count += 1;
+    if (page !== null) warning.pages.add(page);
+    this.#found.set(code, warning);
   }
 
   all(): SourceWarning[] {
     return sourceWarningCodes.flatMap((code) => {
-      const found = this.#found.get(code);
-      return found ? [{ ...warningOf(code, this.pagesWith(code)), count: found.count }] : [];
+      const warning = this.#found.get(code);
+      return warning ? [{ ...warningOf(code, this.pagesWith(code)), count: warning.count }] : [];
     });
   }
 

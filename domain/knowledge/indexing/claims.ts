@@ -1,4 +1,4 @@
-/** Claims on sources: a claim is a lease with a fencing token, and is lost when another worker claims or changes the source. */
+/** Claims on sources. A claim is a lease with a fencing token, and it is lost when another worker claims or changes the source. */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -13,11 +13,11 @@ export interface Claim {
   kind: SourceKind;
   /** The fencing token: a later claim has a higher one. */
   fence: number;
-  /** The version of the content that is about to be read. */
+  /** The version of the content that this claim reads. */
   version: number;
   /** From 1. */
   attempt: number;
-  /** The source has left the index: its rows are to be removed. */
+  /** The source has left the index, so its rows must be removed. */
   isRemoved: boolean;
   /** Some pages are pictures for which OCR was not tried. */
   waitsForOcr: boolean;
@@ -49,8 +49,8 @@ export function claimSource(db: Database, sourceId: Id, now: number): Promise<Cl
 }
 
 /**
- * Renews a claim until it is released. The claim is also lost when a new version of the content is wanted.
- * @param onRenewal called at each renewal, also while Postgres is away
+ * Renews a claim until it is released. The claim is also lost when the source gets a new version of its content.
+ * @param onRenewal called at each renewal, also while Postgres cannot be reached
  * @param stop aborts when the process is to stop
  */
 export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldLease {
@@ -79,7 +79,7 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
 }
 
 /**
- * Releases a claim that found no permit for OCR. The source is due later, and the attempt does not count. From then on a claim takes
+ * Releases a claim that got no permit for OCR. The source is due later, and the attempt does not count. From then on, a claim waits for
  * the permit before it reads the file.
  * @throws LeaseLost
  */

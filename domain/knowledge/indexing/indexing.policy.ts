@@ -1,6 +1,6 @@
-/** The bounds of indexing, and its error codes. */
+/** The limits of indexing, and its error codes. */
 
-/** The errors of indexing. All but the last are faults of the file, and another try would fail again. */
+/** The errors of indexing. All except the last are faults of the file, and another try would fail too. */
 export const indexingErrors = [
   'file_corrupt',
   'file_encrypted',
@@ -11,7 +11,7 @@ export const indexingErrors = [
   'unsupported_type',
   'file_missing',
   'took_too_long',
-  /** The program failed in all attempts. */
+  /** The platform failed in all attempts. */
   'indexing_failed',
 ] as const;
 export type IndexingError = (typeof indexingErrors)[number];
@@ -19,7 +19,7 @@ export type IndexingError = (typeof indexingErrors)[number];
 export const indexingRules = {
   maxFileBytes: 100 * 1_024 * 1_024,
   maxPages: 2_000,
-  /** Characters of a source's text. */
+  /** The maximum number of characters of a source's text. */
   maxText: 10_000_000,
   maxPassages: 50_000,
   /** The size of the pieces in which a file is fetched, and the number of passages per statement. */
@@ -30,12 +30,15 @@ export const indexingRules = {
   /** The total unpacked size of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
-  /** Memory of the thread that reads a file: its objects, and its buffers beside them. */
+  /** The memory of the thread that reads a file: its objects, and its buffers in addition. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
-  /** The longest extraction of a file. */
+  /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
-  /** The length of a claim without renewal, and the interval of renewals. They are short, so that a dead worker's source is soon free. */
+  /**
+   * The length of a claim without renewal, and the interval of renewals. They are short, so that the source of a dead worker is soon
+   * free.
+   */
   leaseMs: 10_000,
   renewalMs: 2_500,
 } as const;
@@ -46,10 +49,10 @@ export const indexingRules = {
  */
 export const readerVersion = 3;
 
-/** The waits after attempts that failed without a fault of the file. They outlast an outage of the store of more than an hour. */
+/** The waits after attempts that failed without a fault of the file. Together they are longer than an outage of the store of an hour. */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
-/** Attempts at a version of a source. */
+/** The maximum number of attempts at a version of a source. */
 export const maxAttempts = waitsMs.length + 1;
 
 /** @param attempts the number of attempts so far @returns milliseconds until the next; undefined if there is none */
@@ -57,5 +60,5 @@ export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest wait. Work that must finish is repeated at this interval without end. */
+/** The longest wait. Work that must finish is repeated at this interval without limit. */
 export const longestWaitMs = Math.max(...waitsMs);

@@ -1,29 +1,35 @@
-/** OCR of scanned pages: its bounds and languages, and how its result joins the first reading of a file (ADR 62). */
+/** OCR of scanned pages: its limits and languages, and how its result is combined with the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 
 export const ocrRules = {
-  /** Pages of a file. Further pages stay pictures. */
+  /** The maximum number of pages of a file. Further pages stay pictures. */
   maxPages: 100,
-  /** Pages per run of the program, if its command takes pages. A failure then concerns only these pages, and each run reports progress. */
+  /**
+   * The number of pages in a run of the program, if its command accepts page numbers. A failure then concerns only these pages, and each
+   * run reports progress.
+   */
   pagesARun: 20,
-  /** All runs for a file, and the reading of their results. The whole step has 10 minutes, with the first reading and the store. */
+  /**
+   * The time limit for all runs for a file, and for the reading of their results. The whole step has 10 minutes, including the first
+   * reading and the store.
+   */
   timeMs: 360_000,
-  /** One run. A run that hangs leaves time for others. */
+  /** The time limit for one run. A run that hangs leaves time for other runs. */
   runMs: 180_000,
-  /** No run begins with less time than this. */
+  /** A run begins only if at least this much time remains. */
   leastMs: 10_000,
-  /** The size of the file that the program writes: it is read as a whole. */
+  /** The maximum size of the file that the program writes, because the file is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
   /** The free disk space that a run needs besides the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** The extraction of a result. */
+  /** The time limit for the extraction of a result. */
   extractionMs: 60_000,
-  /** Attempts of a step with OCR. If a worker dies of OCR each time, the first reading is still stored. */
+  /** The maximum number of attempts of a step with OCR. If a worker dies of OCR each time, the first reading is still stored. */
   attempts: 2,
-  /** The wait before another try, if OCR was not possible because there was no program or no disk space. */
+  /** The wait before another try if OCR was not possible, because there was no program or no disk space. */
   againMs: 3_600_000,
 } as const;
 
@@ -60,7 +66,7 @@ export function pageRanges(pages: readonly number[]): string {
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 
-/** The result of OCR: passages of the pages that it has read, and the pages that it has not. Other scanned pages have no words. */
+/** The result of OCR: passages of the pages that it has read, and the pages that it has not read. All other scanned pages have no words. */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
   failed: readonly number[];

@@ -1,10 +1,10 @@
 /**
  * Cuts the sections of a SectionBuilder into passages: the units of retrieval, of the model's context and of citations.
  *
- * A passage stands on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a
- * section may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them: joined they are its
- * text. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is longer than a
- * passage. A passage that continues the rows of a table begins with the table's header.
+ * A passage is on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a section
+ * may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them. The joined blocks are the
+ * passage's text. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is longer
+ * than a passage. A passage that continues the rows of a table begins with the table's header.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
@@ -21,14 +21,17 @@ export interface Passage {
 
 export const passageLength = { least: 300, most: 600 } as const;
 
-/** A block, and the white space that follows it in the section. */
+/** A block, and the white space after it in the section. */
 interface Piece {
   text: string;
   gap: string;
   /** Characters of both. */
   length: number;
   gapLength: number;
-  /** Only on the first piece of a paragraph: characters from here to the paragraph's end. A passage preferably ends before it. */
+  /**
+   * Only for the first piece of a paragraph: the number of characters up to the paragraph's end. A passage preferably ends before such a
+   * piece.
+   */
   paragraph?: number;
   /** The table's header, for a row of a table. */
   header?: string;
@@ -58,7 +61,7 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 
 function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
-  // The indent of a line belongs to the white space before it.
+  // The indent of a line is a part of the white space before it.
   const parts =
     header !== undefined || seconds
       ? [text]
@@ -168,14 +171,17 @@ function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }
 
-/** @returns the piece as two, the first of `least` to `most` characters: between words if possible, preferably after a comma */
+/**
+ * @returns the piece as two pieces, the first with `least` to `most` characters. The cut is between words if possible, preferably after a
+ * comma
+ */
 function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const characters = Array.from(piece.text);
   let [comma, space, inside] = [0, 0, 0];
   const first = Math.max(least, 1);
-  for (const [place, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
-    const at = first + place;
-    if (isSpace(before)) continue; // the first part would be shorter than it looks
+  for (const [index, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
+    const at = first + index;
+    if (isSpace(before)) continue; // the first part would have fewer visible characters than its length
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;
     space = at;
@@ -188,12 +194,15 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   return [pieceOf(characters.slice(0, at).join('') + gap, piece), pieceOf(tail.slice(gap.length) + piece.gap, piece)];
 }
 
-/** No other white space stands inside a block. */
+/** There is no other white space inside a block. */
 function isSpace(character: string): boolean {
   return character === ' ';
 }
 
-/** Moves blocks from the last but one passage to a last passage that is too short, as far as both keep their bounds. Both together do not fit into one passage. */
+/**
+ * Moves blocks from the last but one passage to a last passage that is too short, as long as both keep their limits. Both together do not
+ * fit into one passage.
+ */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;
   const [before, last] = passages.slice(-2);

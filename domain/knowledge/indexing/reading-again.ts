@@ -1,4 +1,7 @@
-/** Reads sources again as bulk work, club by club, if an older reader has read them or they wait for OCR. Normal indexing goes first. */
+/**
+ * Reads sources again with bulk priority, club by club, if an older reader has read them or they wait for OCR. Normal indexing has
+ * priority.
+ */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -6,12 +9,12 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
 
-/** The most sources of the service that wait because of this: about a minute's work. */
+/** The maximum number of sources of the service that wait for a new reading. This is about a minute's work. */
 const waiting = 100;
 
 /**
- * Requests a new reading of old sources, as many as fit beside the sources that wait anyway. The old passages serve until then, and
- * also if a source can no longer be read.
+ * Requests a new reading of old sources, as many as fit beside the sources that already wait. The old passages stay in use until then,
+ * and also if a source can no longer be read.
  * @param options.readsScans whether the deployment has OCR. If so, sources with scanned pages that OCR has not tried are included
  * @param options.version readers below this version are old
  * @returns how many
@@ -46,7 +49,7 @@ export async function readOldSourcesAgain(
   });
 }
 
-/** If OCR is not possible, a later time is stored, so no source is read without end. */
+/** If OCR is not possible, a later time is stored. So no source is read again and again. */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(
     sql`UPDATE agent_sources SET ${wantedAnew(now)}

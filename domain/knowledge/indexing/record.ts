@@ -1,4 +1,4 @@
-/** Records the result of a claim, but only if the claim still holds and its content is the content that was read. */
+/** Records the result of a claim, but only if the claim is still valid and its content is the content that was read. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -22,9 +22,9 @@ export interface Indexed {
 }
 
 /**
- * Replaces the source's passages; until the commit the old passages are found. A large file takes seconds, so the lock of the source's
- * row comes last. A transaction that removes the source meanwhile does not wait: the version is then no longer wanted, and this
- * transaction changes nothing.
+ * Replaces the source's passages. Until the commit, searches find the old passages. A large file takes seconds, so the source's row is
+ * locked last. A concurrent transaction that removes the source does not wait: the version is then no longer wanted, and this transaction
+ * changes nothing.
  * @throws LeaseLost: the source was removed, another worker has claimed it, or a new version is wanted; nothing is changed then
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
@@ -63,7 +63,11 @@ export async function recordFailure(
   await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 
-/** Records a failure that the file did not cause. Indexing is tried again after a while, or no more; a removal until it succeeds. @throws LeaseLost */
+/**
+ * Records a failure that the file did not cause. Indexing is tried again after a wait, or fails after the last try. A removal is tried
+ * again until it succeeds.
+ * @throws LeaseLost
+ */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
   const wait = waitAfter(claim.attempt) ?? (claim.isRemoved ? longestWaitMs : undefined);
   if (wait === undefined) return recordFailure(db, claim, { code: 'indexing_failed' }, now);
@@ -71,7 +75,7 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }
 
-/** Writes the outcome if the claim holds and no other version is wanted. @throws LeaseLost, having written nothing */
+/** Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost, having written nothing */
 async function endClaim(
   tx: Transaction,
   { sourceId: id, fence, version: wantedVersion }: Claim,

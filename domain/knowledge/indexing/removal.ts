@@ -1,6 +1,7 @@
 /**
- * Removes a source that has left the index (ANS-7), in batches: its passages can be many, and their triggers count each word. After the
- * source's removal no search finds them, and no citation links to them. If a process dies, the next attempt removes the rest.
+ * Removes a source that has left the index (ANS-7), in batches, because its passages can be many and their triggers count each word.
+ * After the source has left the index, no search finds its passages, and no citation links to them. If a process dies, the next attempt
+ * removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -39,8 +40,8 @@ export async function removeSource(
     UPDATE agent_citations citation SET source_id = NULL
       FROM (SELECT answer_id, position FROM agent_citations WHERE source_id = ${sourceId} LIMIT ${batch}) AS cited
      WHERE citation.answer_id = cited.answer_id AND citation.position = cited.position`);
-  const removed = await db.run(
+  const removedRows = await db.run(
     sql`DELETE FROM agent_sources WHERE id = ${sourceId} AND fence = ${fence} AND removed_at IS NOT NULL`,
   );
-  if (removed === 0) throw new LeaseLost();
+  if (removedRows === 0) throw new LeaseLost();
 }

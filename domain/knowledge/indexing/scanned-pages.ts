@@ -47,8 +47,8 @@ interface Work {
 type Given = Extraction & { scanned: Scanned };
 
 /**
- * @param first the first reading of the file, which stays for all pages that OCR does not read
- * @returns the reading, and whether OCR is to be tried later, because the failure was not the file's fault
+ * @param first the first reading of the file, which remains for all pages that OCR does not read
+ * @returns the reading, and whether OCR must be tried later, because the file did not cause the failure
  * @throws the signal's reason, and errors that the file did not cause
  */
 export async function readScannedPages(
@@ -83,7 +83,7 @@ async function ocrOf(ocr: OcrDeps, scanned: Scanned, work: Work): Promise<Outcom
   const none = (result: OcrOutcome): Outcome => ({ result, passages: [], failed: scanned.pages });
   if (work.attempt > rules.attempts) return none('failed');
   const languages = ocrLanguagesOf(work.language, ocr.furtherLanguages);
-  work.tell('OCR: a look at the program');
+  work.tell('OCR: a check of the program');
   if (!(await isRight(ocr, languages))) return none('unavailable');
   const bytes = await work.load();
   work.signal.throwIfAborted();
@@ -130,8 +130,8 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     const pages = scannedPages.slice(readTo, readTo + atATime);
     work.tell(`OCR: ${readTo} of ${scannedPages.length} pages`);
     const timeMs = Math.min(leftMs, ocr.program.takesPages ? rules.runMs : rules.timeMs);
-    const found = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
-    if (found) passages.push(...found);
+    const ocrResult = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
+    if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
       // A program that an update has removed or broken is not the file's fault.
@@ -171,8 +171,8 @@ async function readBounded(file: string, mostBytes: number): Promise<Uint8Array 
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;
   try {
-    const found = await handle.stat();
-    return found.isFile() && found.size <= mostBytes ? new Uint8Array(await handle.readFile()) : undefined;
+    const stat = await handle.stat();
+    return stat.isFile() && stat.size <= mostBytes ? new Uint8Array(await handle.readFile()) : undefined;
   } finally {
     await handle.close();
   }

@@ -1,4 +1,4 @@
-/** The step of a source: claim, extract the text, record (ENG-2); or remove the rows of a source that has left the index. */
+/** The step of a source: claim, extract the text, record (ENG-2). For a source that has left the index, the step removes its rows. */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -35,7 +35,7 @@ export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  /** `for`: what the step waits for besides the time. */
+  /** `for`: the thing that the step waits for, besides the time. */
   | { done: false; at: number; attempt: number; for?: 'ocr' };
 
 /** The runner of the step: it receives heartbeats with progress, and may stop the step. */
@@ -45,7 +45,7 @@ export interface StepWatcher {
 }
 
 /**
- * Takes the source one step further. A repetition finds it done or claimed.
+ * Advances the source by one step. If the work is finished or claimed, a repeated step does nothing.
  * @param now Unix milliseconds
  * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded in the row, and the step is tried again
  */
@@ -73,7 +73,7 @@ export async function indexSource(
     if (error instanceof LeaseLost || lease.signal.aborted) await releaseClaim(db, claim);
     else {
       deps.onFault(error);
-      await recordFault(db, claim, at).catch((lost: unknown) => releaseIfLost(db, claim, lost));
+      await recordFault(db, claim, at).catch((leaseError: unknown) => releaseIfLost(db, claim, leaseError));
     }
   } finally {
     lease.release();
@@ -100,7 +100,7 @@ async function workOn(
   // Each earlier attempt has ended with the death of its worker.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // It needed the permit before, and reading it again without a permit would be wasted.
+  // An earlier attempt already needed the permit. Without a permit, the file would be read again for nothing.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);

@@ -1,10 +1,9 @@
 /**
- * Folds each word of a search to one spelling, whatever keyboard, font or habit wrote it
- * (docs/adr/0061-search-in-every-script.md). Marks that make another word, such as accents of Latin letters and vowels of Indic scripts,
- * stay with their letter.
+ * Folds each word of a search to one spelling, for every keyboard, font and habit of writing (docs/adr/0061-search-in-every-script.md).
+ * Marks that make a different word, such as accents of Latin letters and vowels of Indic scripts, stay with their letter.
  */
 
-/** Letters that are typed in place of one another, and the letter that replaces them. */
+/** Letters that people type instead of another letter, and the letter that replaces them. */
 const variants: Readonly<Record<string, string>> = {
   // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
   آ: 'ا',
@@ -35,7 +34,7 @@ const variants: Readonly<Record<string, string>> = {
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** Heh at the end of a word of three or more letters: usually a teh marbuta without its dots, which Arabic stemming needs. */
+/** The letters of the Unicode blocks that contain such variants. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
 /** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke that only stretches a word. */
@@ -48,7 +47,10 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 /** A nasal consonant before a consonant of its own row, which may also be written as a dot: हिन्दी and हिंदी. */
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
-/** Thai and Lao vowels that NFKC decomposes or that are typed as two. The segmenter's dictionaries have them whole. */
+/**
+ * Thai and Lao vowels that NFKC decomposes, or that people type as two characters. The segmenter's dictionaries contain them as one
+ * character.
+ */
 const composed: readonly (readonly [RegExp, string])[] = [
   [/\u0E4D([\u0E48-\u0E4B]?)\u0E32/gu, '$1\u0E33'],
   [/\u0ECD([\u0EC8-\u0ECB]?)\u0EB2/gu, '$1\u0EB3'],
@@ -66,7 +68,10 @@ function asciiDigit(character: string): string {
   return String(value);
 }
 
-/** Rounds of folding. A second round matters only for unusual sequences of marks, when a removed mark lets two others compose. */
+/**
+ * The number of rounds of folding. A second round matters only for unusual sequences of marks: a removed mark can let two other marks
+ * compose.
+ */
 const rounds = 8;
 
 /**

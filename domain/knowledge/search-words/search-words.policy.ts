@@ -1,18 +1,21 @@
 /**
- * The words by which passages and questions are searched (docs/adr/0061-search-in-every-script.md). Postgres receives words separated
- * by spaces, in any script, and never has to segment a text.
+ * The words by which passages and questions are searched (docs/adr/0061-search-in-every-script.md). Postgres receives words separated by
+ * spaces, in any script, and does not have to divide a text into words.
  */
 import { foldSearched } from './folding.policy.ts';
 
-/** Code points of a word; a longer word is split. Postgres stores no longer word (agent_words). */
+/** The maximum number of code points of a word. A longer word is split, because Postgres stores no longer word (agent_words). */
 export const longestWord = 64;
 
-/** Code points without a space that the segmenter receives in one piece, so that a hostile text costs no more than a long one. */
+/**
+ * The maximum number of code points without a space that the segmenter receives in one piece. So a hostile text costs no more than
+ * another long text.
+ */
 const longestPiece = 500;
 
 /**
- * Latin letters and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. Text with
- * any other letter is segmented here.
+ * Latin letters, and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. Text with
+ * any other letter is divided into words here.
  */
 const latin =
   // oxlint-disable-next-line no-control-regex
@@ -28,7 +31,7 @@ const dense =
 const isDense =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]/u;
 
-/** The language is fixed: the words of a text must not depend on the machine of the process. */
+/** The language is fixed, because the words of a text must not depend on the settings of the machine. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 const katakana = /[\u30A1-\u30F6\u30FD\u30FE]/gu;
@@ -36,8 +39,8 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in order, some more than once. For scripts without spaces these are dictionary words and also all pairs of
- * adjacent letters, because no two texts are segmented alike.
+ * Yields the words of a text in order, some of them more than once. For scripts without spaces the words are dictionary words and also
+ * all pairs of adjacent letters, because a dictionary may divide two similar texts differently.
  * @param text any text of any length: nothing in it is an operator
  */
 export function* wordsOf(text: string): Generator<string> {
@@ -61,12 +64,12 @@ export function isPlain(text: string): boolean {
 }
 
 const han = /\p{Script=Han}/u;
-/** Two or more syllables: a Korean word with its particles is rare, and its pairs of syllables are common. */
+/** Two or more syllables. A Korean word with its particles is rare, but its pairs of syllables are common. */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
 /** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/** Cuts before a letter, never between a letter and its marks, unless it has more marks than a piece allows. */
+/** Cuts before a letter. It cuts between a letter and its marks only if the letter has more marks than a piece allows. */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;
@@ -88,8 +91,8 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary finds words but segments two texts differently. Pairs of letters match in any segmentation, and single Han characters
- * match words that share one, such as 烫 in 烫伤 and 烫到.
+ * A dictionary finds words, but may divide two texts differently. Pairs of letters match in any division. Single Han characters match
+ * words that share one character, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
   for (const { segment } of segmenter.segment(piece))

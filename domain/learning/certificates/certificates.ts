@@ -1,4 +1,4 @@
-/** Certificates of courses: issued once per student and course, reissued, revoked, and withdrawn when their student is removed. */
+/** Certificates of courses. They are issued once per student and course, reissued, revoked, and withdrawn when the student is removed. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -152,8 +152,8 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
 }
 
 /**
- * Reissues a certificate with the current names of its student, course and club: the same code and language, the next version, no second
- * `certificate.issued`. A revoked certificate becomes valid again; this undoes a revocation.
+ * Reissues a certificate with the current names of its student, course and club. Code and language stay, the version increases, and no
+ * second `certificate.issued` is recorded. A revoked certificate becomes valid again.
  * @throws DomainError not_found, certificate_withdrawn
  */
 export async function reissueCertificate(
@@ -211,7 +211,8 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the student's row, even of a removed student, then reads the certificate. No other transaction can change it then.
+ * Locks the student's row, even of a removed student, then reads the certificate. After that no other transaction can change the
+ * certificate.
  * @throws DomainError not_found, also for another club's certificate; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
@@ -222,14 +223,14 @@ async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): 
   return certificate;
 }
 
-/** Moves a student's certificates to a corrected e-mail address. The printed words stay until they are reissued. */
+/** Moves a student's certificates to a corrected e-mail address. The printed words do not change until the certificates are reissued. */
 export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: string): Promise<void> {
   await tx.manager.update(Certificate, { studentId, withdrawnAt: IsNull() }, { studentEmail: email });
 }
 
 /**
  * Withdraws a removed student's certificates. They keep code and course, lose name and e-mail, and verify as withdrawn. The reason of a
- * revocation and the warnings are deleted too, because they may speak of the person or the name.
+ * revocation and the warnings are deleted too, because they may mention the person or the name.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.update(

@@ -1,14 +1,14 @@
 /** The codes of certificates: easy to read aloud and to type, with a check character that detects typing mistakes. */
 
-/** No 0, 1, I, L, O, which look like other characters. 31 characters, a prime number. */
+/** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
 /** Characters of a code, including the check character at the end. */
 export const codeLength = 12;
 
 /**
- * Appends the check character to a code. Each position has another weight, from 1 at the end to 12 at the beginning, and the weighted
- * sum is divisible by 31. Because 31 is prime, every single wrong character and every swap of two characters breaks this.
+ * Appends the check character to a code. Each position has a different weight, from 1 at the end to 12 at the beginning, and the weighted
+ * sum is divisible by 31. Because 31 is prime, every single wrong character and every swap of two characters makes the sum wrong.
  * @param drawn eleven characters of the alphabet
  */
 export function completeCode(drawn: string): string {
@@ -22,7 +22,7 @@ export function formatCode(code: string): string {
 }
 
 /**
- * Reads a code as people type it: in any case, with spaces or dashes anywhere or nowhere.
+ * Reads a code as people type it: in any case, with or without spaces and dashes at any position.
  * @returns the unformatted code, or undefined if the text cannot be a code
  */
 export function readCode(text: string): string | undefined {
@@ -31,7 +31,7 @@ export function readCode(text: string): string | undefined {
   return weightedSum(code) % codeAlphabet.length === 0 ? code : undefined;
 }
 
-/** The least characters of a search inside codes: one printed group. */
+/** The minimum number of characters for a search inside codes: one printed group. */
 const shortestPart = 4;
 
 /** @returns the part of a code that a search may mean, unformatted; undefined if the text is too short or cannot be a part */
@@ -42,9 +42,9 @@ export function readPartOfCode(text: string): string | undefined {
 
 /** Removes the separators between groups: white space, hyphens, and the dashes into which programs turn hyphens. */
 function withoutSeparators(text: string): string {
-  const joined = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
+  const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
   // Only ASCII letters change to upper case: some others, such as a dotless i, would become a letter of the alphabet.
-  return joined.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
+  return letters.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 function isOfAlphabet(text: string): boolean {
@@ -54,7 +54,7 @@ function isOfAlphabet(text: string): boolean {
 /** @param code twelve characters of the alphabet */
 function weightedSum(code: string): number {
   let sum = 0;
-  for (let place = 0; place < codeLength; place++)
-    sum += (codeLength - place) * codeAlphabet.indexOf(code.charAt(place));
+  for (let position = 0; position < codeLength; position++)
+    sum += (codeLength - position) * codeAlphabet.indexOf(code.charAt(position));
   return sum;
 }

@@ -1,4 +1,4 @@
-/** The PDF of a certificate: drawn once per version, and kept in the private bucket while it may be printed (DEC-56). */
+/** The PDF of a certificate. It is drawn once per version, and stored in the private bucket as long as it may be printed (DEC-56). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -19,11 +19,11 @@ export interface CertificateFileDeps {
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
-/** Longer than a write of a file may take. A file that is written while it is erased is erased again. */
+/** A write of a file takes less time than this. If a file is written while it is being erased, it is erased again after this time. */
 const putMs = 5 * 60_000;
 
 /**
- * Draws the certificate with the club's current look (DEC-186). If the store is away, only time and the logo are lost.
+ * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, only time and the logo are lost.
  * @returns the bytes of the PDF; the same bytes for the same certificate and look
  */
 export async function printCertificate(
@@ -34,15 +34,15 @@ export async function printCertificate(
   const { clubId } = certificate;
   const look = await findPrintedLook(deps.db, clubId, logoSize);
   const key = keyOf(certificate, look);
-  const stored = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
-  if (stored && stored.length > 0) return stored;
+  const storedPdf = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
+  if (storedPdf && storedPdf.length > 0) return storedPdf;
   const { isComplete, ...drawn } = await readLook(deps.storage, clubId, look);
   const bytes = await drawCertificate({ clubId }, { ...certificate, ...drawn });
   if (isComplete && bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);
   return bytes;
 }
 
-/** The key depends on everything that is printed, including the club's time zone, colour and logo, which the version does not contain. */
+/** The key depends on everything that is printed. This includes the club's time zone, colour and logo, which the version does not cover. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
@@ -65,7 +65,10 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
   return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;
 }
 
-/** Stores the file, unless the certificate was withdrawn, revoked or reissued meanwhile. The certificate's lock orders these transactions. */
+/**
+ * Stores the file, unless the certificate was withdrawn, revoked or reissued during the drawing. The certificate's lock orders these
+ * transactions.
+ */
 async function keep(
   { db, storage }: CertificateFileDeps,
   { id, version }: CertificateRow,
@@ -101,7 +104,7 @@ export async function dropFilesOf(
   await tx.run(sql`UPDATE certificate_files SET erases_at = ${now} WHERE ${of} AND erases_at IS NULL`);
 }
 
-/** Files per round. A round also stops beginning new files after a time, because its step has a minute. */
+/** The number of files per round. A round also stops beginning new files after a time, because its step has a minute. */
 const erasedARound = 200;
 const roundMs = 10_000;
 

@@ -9,13 +9,13 @@ import { page } from './ornaments.ts';
 const box = { y: 46, width: 300, height: 44 } as const;
 /** The printed logo has at most 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** A small logo is printed no larger than on a screen: 96 pixels per inch. */
+/** A small logo is printed at most as large as on a screen: 96 pixels per inch. */
 const mostPointsAPixel = 0.75;
 
-/** The pixels that a logo needs to fill its box. */
+/** The number of pixels with which a logo fills its box. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
-/** @returns the look that is drawn, and whether it is complete: false if the logo is only temporarily unavailable. Never throws. */
+/** @returns the look that is drawn, and whether it is complete. It is not complete if the logo is temporarily unavailable. Never throws. */
 export async function readLook(
   storage: Pick<ObjectStore, 'stream'>,
   clubId: Id,

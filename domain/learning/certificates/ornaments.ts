@@ -29,7 +29,7 @@ function drawBox(pdf: PDFKit.PDFDocument, inset: number, width: number, color: s
     .stroke(color);
 }
 
-/** Ellipses that are rotated about the middle, as on banknotes. */
+/** Ellipses that are rotated around their common centre, as on banknotes. */
 function drawRosette(pdf: PDFKit.PDFDocument): void {
   const middle = { x: page.width / 2, y: page.height / 2 };
   pdf.save().lineWidth(0.5).strokeOpacity(0.16).strokeColor(paint.bright);

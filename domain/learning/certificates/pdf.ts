@@ -11,7 +11,7 @@ import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-/** Texts, numbers and days of the certificate's version. */
+/** The texts, numbers and days of the certificate's version. */
 export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'
@@ -40,7 +40,11 @@ interface Sheet {
   pdf: PDFKit.PDFDocument;
   type: Typesetter;
   words: CertificateWords;
-  /** Mirrors a column of the page if its language runs from right to left. @param x its left edge @returns its left edge */
+  /**
+   * Mirrors the position of a column if the certificate's language is written from right to left.
+   * @param x its left edge
+   * @returns its left edge
+   */
   column(x: number, width: number): number;
 }
 
@@ -92,7 +96,7 @@ function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.endMarkedContent();
 }
 
-/** The positions of club and heading, and the space that they leave for a logo. */
+/** The positions of club and heading, and the space for a logo. */
 const head = {
   plain: { club: { y: 62, height: 30, largest: 17 }, heading: { y: 96, height: 50, largest: 36 } },
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
@@ -121,35 +125,35 @@ const issue = { x: 84, width: 220 } as const;
 
 /** The day of issue. */
 async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, version }: Printed): Promise<void> {
-  const place = { x: column(issue.x, issue.width), width: issue.width };
-  await type.draw(words.day(issuedAt, timeZone), { ...place, y: 468, height: 20, style: 'regular', largest: 14 });
-  const under = { ...place, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft } as const;
+  const box = { x: column(issue.x, issue.width), width: issue.width };
+  await type.draw(words.day(issuedAt, timeZone), { ...box, y: 468, height: 20, style: 'regular', largest: 14 });
+  const under = { ...box, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft } as const;
   await type.draw(words.dateOfIssue(version), under);
 }
 
 /** The code and the address of its verification, at the lower right. */
 async function drawVerification({ pdf, type, words, column }: Sheet, url: string, code: string): Promise<void> {
-  const place = { x: column(page.width - 304, 220), width: 220 };
+  const box = { x: column(page.width - 304, 220), width: 220 };
   const side = 96;
-  const figureX = place.x + (place.width - side) / 2;
+  const figureX = box.x + (box.width - side) / 2;
   const figure = pdf.struct('Figure', { alt: words.qrCode(url) }, () => {
     drawQrCode(pdf, url, { x: figureX, y: 408, side });
   });
   pdf.addStructure(figure);
   figure.end();
-  await type.draw(code, { ...place, y: 509, height: 16, style: 'code', largest: 12 });
+  await type.draw(code, { ...box, y: 509, height: 16, style: 'code', largest: 12 });
   const shownUrl = url.replace(/^https?:\/\//, '');
-  await type.draw(shownUrl, { ...place, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
+  await type.draw(shownUrl, { ...box, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
   const link = pdf.struct('Link');
   pdf.addStructure(link);
   pdf.link(figureX, 408, side, side, url, { structParent: link, Contents: new String(words.qrCode(url)) } as object);
   link.end();
 }
 
-/** The light margin around the code, in modules. Readers need it to find the code. */
+/** The light margin around the code, in modules. Readers need the margin to find the code. */
 const quietZone = 4;
 
-/** Each run of dark modules is one path: sharp at every size. */
+/** Each run of dark modules is one path, so that it is sharp at every size. */
 function drawQrCode(
   pdf: PDFKit.PDFDocument,
   url: string,

@@ -1,4 +1,4 @@
-/** A sample certificate: it shows the look of a club's certificates in a language before any is issued (DEC-187). */
+/** A sample certificate. It shows the look of a club's certificates in a language before a certificate is issued (DEC-187). */
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
@@ -25,7 +25,7 @@ const day = new Date('2026-03-02T12:00:00Z');
  * Draws a certificate with the club's name, time zone and look, and an example student and course from the catalogue. It stores
  * nothing.
  * @param tag BCP 47
- * @param administratorId may wait for two previews at a time, so that other printing continues
+ * @param administratorId limits the waiting previews to two at a time, so that other printing continues
  * @returns the bytes of the PDF, and its language
  * @throws DomainError invalid_request (a language that is not offered), not_found (club), busy
  */

@@ -1,4 +1,4 @@
-/** Reads certificates: a single one, a page of a club's, a student's own, and the certificate of a code. */
+/** Reads certificates: a single certificate, a page of a club's or a student's certificates, and the certificate with a code. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -61,9 +61,9 @@ function findOne(db: Queries, condition: Sql): Promise<CertificateRow | undefine
 
 /** @throws DomainError not_found, also for another club's certificate */
 export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
-  if (!found) throw notFound('certificate');
-  return found;
+  const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
+  if (!row) throw notFound('certificate');
+  return row;
 }
 
 /** @returns the certificate in the contract's form @throws DomainError not_found, also for another club's certificate */
@@ -73,20 +73,23 @@ export async function readCertificate(db: Queries, clubId: Id, certificateId: Id
 
 /** @throws DomainError not_found, also for another student's certificate */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
-  if (!found) throw notFound('certificate');
-  return found;
+  const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
+  if (!row) throw notFound('certificate');
+  return row;
 }
 
 export interface CertificateFilter extends PageRequest {
-  /** Searched in name, e-mail and code, ignoring case. A code may be printed, without separators, or a part of one. */
+  /**
+   * Searched in name, e-mail and code, in upper or lower case. The text may be a printed code, a code without separators, or a part of a
+   * code.
+   */
   q?: string;
   course_id?: Id;
   student_id?: Id;
   revoked?: boolean;
 }
 
-/** @returns a page of the club's certificates, withdrawn ones too, newest first; with `q`, of the newest 1,000 matches */
+/** @returns a page of the club's certificates, including withdrawn ones, newest first; with `q`, of the newest 1,000 matches */
 export async function listCertificates(
   db: Queries,
   clubId: Id,
@@ -160,11 +163,11 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. An impossible code is looked up too, so that its answer takes as long
+ * @param typed the code in any spelling. A text that cannot be a code is looked up too, so that the answer takes as long
  * @throws DomainError not_found: the same answer for a mistyped and an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
-  const found = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
-  if (!found) throw new DomainError('not_found', 'No certificate has this code.');
-  return found;
+  const row = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
+  if (!row) throw new DomainError('not_found', 'No certificate has this code.');
+  return row;
 }

@@ -1,4 +1,4 @@
-/** Certificates in the contract's form: for their club and student, and for the public that has a code. */
+/** Certificates in the contract's form: for their club and student, and for a person who has the code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
@@ -23,7 +23,7 @@ export interface CertificateRow {
   /** BCP 47: the club's language at the first issue. */
   language: string;
   warnings: CertificateWarning[];
-  /** IANA name of the club's time zone, in which the printed days are given. */
+  /** IANA name of the club's time zone, in which the days on the certificate are printed. */
   timeZone: string;
   lessonCount: number;
   hours: number | null;
@@ -36,7 +36,7 @@ export interface CertificateRow {
   verifyUrl: string;
 }
 
-/** @returns the record of CERT-1, optional fields absent */
+/** @returns the record of CERT-1, without the optional fields that are absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
   return {

@@ -1,4 +1,4 @@
-/** Sets text on a printed certificate: in fonts that have its letters, as large as its box allows. Measures in points. */
+/** Sets text on a printed certificate, in fonts that contain its letters and as large as the box allows. Measures are in points. */
 import { directionOf } from '../../language/languages.ts';
 import { baseDirectionOf } from './letters/bidi.ts';
 import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
@@ -23,7 +23,7 @@ export interface Box {
 
 export interface Typesetter {
   /**
-   * Sets text in the middle of its box, as large as it fits, over several lines if one is not enough.
+   * Sets text in the middle of its box, as large as it fits, over several lines if one line is too short.
    * @param written in logical order; its first strong letter decides the direction, or else the language
    */
   draw(written: string, box: Box): Promise<void>;
@@ -33,7 +33,7 @@ export interface Typesetter {
 
 /** The smallest size that is readable on paper. */
 const smallest = 5;
-/** The least share to which a line shrinks before it is broken into two. */
+/** A line shrinks at most to this share of its size before it is broken into two lines. */
 const shrinks = 0.6;
 /** The distance by which marks may leave the box. Beyond it they would cover other text. */
 const overshoot = 6;
@@ -70,7 +70,7 @@ export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typ
   };
 }
 
-/** Brings the text into form NFC, which fonts expect, and removes line separators. */
+/** Converts the text to form NFC, which fonts expect, and removes line separators. */
 function inOneParagraph(written: string): string {
   return written
     .normalize('NFC')
@@ -113,9 +113,9 @@ function drawGlyphs(
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
   // The page's coordinates are flipped, so that text stands upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
-  const written = glyphs.filter(({ text }) => text !== '');
+  const textGlyphs = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
-  for (const glyph of written) {
+  for (const glyph of textGlyphs) {
     const run = runs.at(-1);
     const before = run?.at(-1);
     if (run && before && before.run === glyph.run && before.y === glyph.y) run.push(glyph);
@@ -128,7 +128,7 @@ function drawGlyphs(
   pdf.restore();
 }
 
-/** Draws a part of a letter, such as a dot, as an outline: another glyph already carries the text, which readers must not find twice. */
+/** Draws a part of a letter, such as a dot, as an outline. Another glyph already contains the text, which readers must not find twice. */
 function drawOutline(
   pdf: PDFKit.PDFDocument,
   { font, glyph, x, y }: PlacedGlyph,

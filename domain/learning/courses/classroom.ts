@@ -1,6 +1,6 @@
 /**
- * Courses and lessons as a student sees them: only published ones with the student's current access. Unpublished, inaccessible and
- * unknown ones get the same answer.
+ * Courses and lessons as a student sees them: only published courses and lessons to which the student has access now. Unpublished,
+ * inaccessible and unknown ones get the same answer.
  */
 import { Course } from '../../../entities/learning/course.ts';
 import { Lesson } from '../../../entities/learning/lesson.ts';
@@ -116,7 +116,7 @@ export async function findVisibleLesson(
 
 /**
  * Like `findVisibleLesson`, with a shared lock on the lesson's course, so that no transaction unpublishes or removes a part of it. The
- * caller locks the student first, so that the access stays, too.
+ * caller locks the student first, so that the access does not change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -128,7 +128,7 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before the lock, the public id may have moved to a lesson of another course. That lesson is not the requested one.
+  // Before the lock, the public id may have moved to a lesson of another course. That lesson is not the requested lesson.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }
@@ -147,8 +147,8 @@ export async function openLesson(
   now: Date,
 ): Promise<RecordOf<'ClassroomLesson'>> {
   const lesson = await findVisibleLesson(db, reader, publicId, now);
-  const used = (await presentUsed(db, storage, 'lesson', [lesson.id])).get(lesson.id) ?? [];
-  const media = mediaIdsIn(lesson.content).flatMap((id) => used.find((file) => file.id === id) ?? []);
+  const usedFiles = (await presentUsed(db, storage, 'lesson', [lesson.id])).get(lesson.id) ?? [];
+  const media = mediaIdsIn(lesson.content).flatMap((id) => usedFiles.find((file) => file.id === id) ?? []);
   return presentVisibleLesson(lesson, media);
 }
 

@@ -1,4 +1,4 @@
-/** Completes lessons and then courses (EVT-14, EVT-15). */
+/** Completes lessons, and courses whose lessons are all completed (EVT-14, EVT-15). */
 import { LessonProgress } from '../../../entities/learning/lesson-progress.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,15 +16,16 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Called before the completion of a lesson that is not completed: higher contexts may refuse it. The student and the course are locked.
+ * Called before a lesson is completed that is not completed yet. Higher contexts may refuse the completion. The student and the course
+ * are locked.
  * @throws DomainError the reason of the refusal: nothing is written then
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
  * Completes a lesson. The student's first completion records `lesson.completed` and awards the points, only once. Each completion request
- * also judges the course ({@link judgeCourse}), even if the lesson is completed already. When administrators withdraw lessons, a run
- * judges the course (DEC-153, `judging.ts`).
+ * also checks whether the course is completed ({@link judgeCourse}), even if the lesson was completed before. If administrators withdraw
+ * lessons, a run does this check (DEC-153, `judging.ts`).
  * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`: nothing is written
  */
 export async function completeLesson(
@@ -52,8 +53,9 @@ export async function completeLesson(
 }
 
 /**
- * The only function that completes a course. If the student sees the course and has completed all its published lessons, it records
- * `course.completed` and issues the certificate, only once. The caller has locked the student and share-locked the course.
+ * This is the only function that completes a course. If the student sees the course and has completed all its published lessons, it
+ * records `course.completed` and issues the certificate, only once. The caller has locked the student, and has a shared lock on the
+ * course.
  * @param about.priority of the recorded facts; normal if absent
  * @returns the course with the student's progress; undefined if the student does not see it
  */
@@ -83,7 +85,7 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records the undoing, and runs may wait for a lesson that is not completed.
+    // No fact records the undoing, so runs that wait for a lesson that is not completed are woken here.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }

@@ -17,7 +17,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
-/** The most modules and lessons of a course, so that its outline and an order request stay readable. */
+/** The maximum number of modules and lessons of a course, so that its outline and a request to order it stay readable. */
 export const maxModules = 100;
 export const maxLessons = 500;
 
@@ -105,8 +105,8 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. They also
- * wait for completions that are being judged, which share the lock.
+ * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. They also wait
+ * for completions that are being checked, which have a shared lock.
  * @returns the data that was read after the lock
  * @throws DomainError not_found
  */
@@ -154,7 +154,7 @@ export async function updateCourse(
     const after = await findCourse(tx, clubId, courseId);
     const contentChanged = after.title !== before.title; // passages of a lesson carry the title of its course
     if (after.status === 'published' && before.status !== 'published')
-      await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while the course was unpublished
+      await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while the course was not published
     if (contentChanged || after.status !== before.status)
       await syncSources(tx, clubId, { courseIds: [courseId], contentChanged }, now);
     return after;

@@ -1,4 +1,4 @@
-/** The run that completes a course for students who send no request: a lesson was withdrawn, or access came back (DEC-153). */
+/** The run that completes a course for students who send no request, because a lesson was withdrawn or access was restored (DEC-153). */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,10 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
-/** Students per step, and completed students after which a step ends: other upkeep waits less than a second for it. */
+/**
+ * The number of students per step, and of completed students after which a step ends. So other upkeep waits less than a second for a
+ * step.
+ */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
 interface Look {
@@ -23,9 +26,9 @@ interface Look {
 }
 
 /**
- * The step of `course-completion/<course>`. It reads a page of the students who have completed a published lesson, by id, and judges each
- * who has completed all of them. A change of the course meanwhile begins a new pass. The step may be repeated or run twice at the
- * same time: each student completes a course only once.
+ * The step of `course-completion/<course>`. It reads a page of the students who have completed a published lesson, by id, and checks each
+ * student who has completed all of them. A change of the course during the run begins a new pass. The step may be repeated or run twice
+ * at the same time: each student completes a course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -54,8 +57,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * A student who has completed all published lessons has completed the first, whose students have an index. The page is empty while the
- * course is unpublished or has no published lesson.
+ * A student who has completed all published lessons has completed the first lesson, whose students are in an index. The page is empty if
+ * the course is unpublished or has no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -76,8 +79,8 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Judges by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed student
- * completes nothing. Each student has a separate transaction, so that no other transaction waits for a whole page.
+ * Checks the student by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed
+ * student prevents the completion. Each student has a separate transaction, so that no other transaction waits for a whole page.
  * @returns the begin of the student's access, if it lies in the future
  */
 async function judgeStudent(
@@ -107,7 +110,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns the next step; a pass that began meanwhile continues from its own start */
+/** @returns the next step; a pass that began during this step continues from its own start */
 async function recordPage(
   db: Database,
   courseId: Id,

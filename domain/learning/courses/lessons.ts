@@ -33,7 +33,10 @@ const lessonColumns = columns(Lesson, [
 ]).and<{ moduleId: Id }>(columns(Lesson, ['moduleId']));
 type LessonRow = RowOf<typeof lessonColumns>;
 
-/** Adds a lesson at the end of the module. @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken, course_full */
+/**
+ * Adds a lesson at the end of the module.
+ * @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken, course_full
+ */
 export async function createLesson(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -117,8 +120,9 @@ export async function updateLesson(
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // Locks the lesson, too: a transaction that publishes an automation with this lesson locks the lesson, but not its course. The lock does
-    // not block foreign keys to the lesson: index updates insert such keys while they hold the club's lock, for which this waits below.
+    // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its
+    // course. The lock does not block foreign keys to the lesson. Updates of the index insert such keys while they have the club's lock,
+    // and this function waits for that lock below.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

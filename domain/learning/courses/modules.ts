@@ -1,4 +1,4 @@
-/** The modules of a course, which hold its lessons. Each change locks the course. */
+/** The modules of a course, which contain its lessons. Each change locks the course. */
 import { Module } from '../../../entities/learning/module.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';

@@ -67,7 +67,10 @@ export async function createLevel(
   });
 }
 
-/** Students who have reached the level keep it; others reach it with their next award. @throws DomainError not_found, points_taken */
+/**
+ * Students who have reached the level keep it. Other students reach it with their next award.
+ * @throws DomainError not_found, points_taken
+ */
 export async function updateLevel(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -88,7 +91,10 @@ export async function updateLevel(
   });
 }
 
-/** Deletes a level that no student has reached and no automation names. Its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/**
+ * Deletes a level that no student has reached and no automation names. Its row stays for the facts that name it.
+ * @throws DomainError not_found, in_use
+ */
 export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockLevel(tx, clubId, levelId);
@@ -100,7 +106,7 @@ export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id,
 }
 
 /**
- * The levels that a student's points pass for the first time, the lowest first. They are not deleted or moved until the transaction
+ * The levels that a student's points reach for the first time, the lowest first. They are neither deleted nor moved until the transaction
  * ends.
  */
 export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {

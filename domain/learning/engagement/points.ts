@@ -1,4 +1,4 @@
-/** Students' points: awarded once per cause, and the levels that an award passes (EVT-19). */
+/** Students' points. They are awarded once per cause, and an award may reach levels (EVT-19). */
 import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
@@ -27,7 +27,7 @@ export interface NewAward {
   studentId: Id;
   /** May be negative; with 0, nothing is recorded. */
   points: number;
-  /** A student gets at most one award per cause. */
+  /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
   /** Priority and details of the facts about levels. */
@@ -51,8 +51,8 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 }
 
 /**
- * Awards points to a student once per cause. For each level that they pass with it, in the order of the levels' points, it records
- * `student.level_reached`. A level is reached only once, even if points fall and rise again.
+ * Awards points to a student once per cause. Records `student.level_reached` for each level that the student reaches with the award, in
+ * the order of the levels' points. A level is reached only once, even if points fall and rise again.
  * @returns the award that was recorded first
  * @throws DomainError not_found (student)
  */

@@ -5,9 +5,12 @@ import { foldEmail } from '../../../platform/core/text.policy.ts';
 const longestAddress = 254;
 /** The longest text that may be a single address with white space around it. */
 const longestField = 1_000;
-/** The body of a sale has a handful of addresses. A body with more is not a sale's. */
+/** The maximum number of addresses in a body. The body of a sale has only a few. */
 const maxAddresses = 200;
-/** The maximum number of positions at which an address may begin after a character that could belong to it: `'ada@example.com'`, `mail=ada@example.com`. */
+/**
+ * The maximum number of positions at which an address may begin after a character that could also be a part of it: `'ada@example.com'`,
+ * `mail=ada@example.com`.
+ */
 const maxBeginnings = 8;
 
 /** @returns the address in its case-folded form; undefined for a text that the contract would not accept as an address */
@@ -17,15 +20,15 @@ export function readAddress(text: string): string | undefined {
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/** Folds before checking, as notices did before the rule of `readAddress`. */
+/** Converts to the folded form before the check, as notices did before `readAddress` existed. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
 }
 
 /**
- * Finds every e-mail address in any text of the body, folded, also in the names of fields. It finds every address that `readAddress`
- * accepts. It walks from each `@` outwards to the end of the address, so the time is linear in the body's length.
+ * Finds every e-mail address in any text of the body, in folded form, also in the names of fields. It finds every address that
+ * `readAddress` accepts. From each `@` it searches outwards to the ends of the address, so that the time is linear in the body's length.
  */
 export function addressesIn(body: unknown): string[] {
   const addresses = new Set<string>();
@@ -48,7 +51,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   for (let at = text.indexOf('@'); at !== -1 && addresses.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
-    // The end may be the full stop of the sentence, or a hyphen.
+    // The last character may be the full stop of the sentence, or a hyphen.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readFolded(text.slice(start, end));
@@ -59,7 +62,10 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
 
 // Each pattern is matched against one character.
 const ofDomain = /[a-z0-9.-]/iu;
-/** Includes characters that fold into one of these: the Kelvin sign, by the flags, and the Greek accent that folds into a backtick. */
+/**
+ * Includes characters that fold to one of these characters: the Kelvin sign, because of the flags, and the Greek accent that folds to a
+ * backtick.
+ */
 const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
 const mayDivide = /[!#$%&'*/=?^`{|}~]/;
 

@@ -19,7 +19,8 @@ export interface Ledger {
 
 /**
  * Applies one sales event. Applying it twice, or an older one later, changes nothing.
- * @returns the student of the event, and whether the student is removed. Then nothing is changed, and no student comes back
+ * @returns the student of the event, and whether the student is removed. For a removed student nothing changes, and no account is opened
+ * again
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -30,10 +31,10 @@ export async function applyEvent(
   now: Date,
 ): Promise<{ studentId: Id; removed: boolean }> {
   const ids = idsOf(event);
-  const known = await lockKnownOwner(tx, ledger, ids);
-  if (known?.removed) return { studentId: known.studentId, removed: true };
-  if (known) requireSameSale(known, event);
-  const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
+  const knownOwner = await lockKnownOwner(tx, ledger, ids);
+  if (knownOwner?.removed) return { studentId: knownOwner.studentId, removed: true };
+  if (knownOwner) requireSameSale(knownOwner, event);
+  const { studentId, productId } = knownOwner ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
   const subscriptionOfEvent =
     ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
@@ -66,13 +67,13 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // A transaction that held the lock of the club's count meanwhile may have recorded this sale.
+  // A transaction that had locked the club's count before this one may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
 }
 
-/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is another sale. */
+/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is a different sale. */
 function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
@@ -102,18 +103,18 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 }
 
 /**
- * Finds the owner of a sale by its own id, whatever address the buyer has now, and locks the owner's row. The sale belongs to the student
- * whom its first notice named. No decision about the sale is read before this lock.
+ * Finds the owner of a sale by the sale's own id, for any current address of the buyer, and locks the owner's row. The sale belongs to
+ * the student whom its first notice named. No data on which a decision depends is read before this lock.
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
-  const [known, other] = await findKnownOwners(tx, ledger, ids);
-  if (other) throw new NoticeRefusal('sale_mismatch');
-  if (!known) return undefined;
+  const [owner, otherOwner] = await findKnownOwners(tx, ledger, ids);
+  if (otherOwner) throw new NoticeRefusal('sale_mismatch');
+  if (!owner) return undefined;
   const student = await tx.one<{ email: string | null; removed: boolean }>(
-    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${known.studentId} FOR NO KEY UPDATE`,
+    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${owner.studentId} FOR NO KEY UPDATE`,
   );
-  return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
+  return { ...owner, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {

@@ -1,4 +1,4 @@
-/** Notices of sales platforms: stored as received (SALE-1), shown to administrators, replayed. */
+/** Notices of sales platforms. They are stored as received (SALE-1), shown to administrators, and replayed. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -27,7 +27,7 @@ export interface ReceivedNotice {
   token: string;
   /** Called only if the token is known. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
-  /** @returns a header of the request, or an empty text if it is absent */
+  /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
   signature: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface ReceivedNotice {
 /** The maximum number of notices of one statement, and the maximum size of each body: together 4 MB. */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
-/** The maximum number of statements of a kind that run at the same time. They use few of the process's connections. */
+/** The maximum number of statements of a kind that run at the same time, so that they use only a few of the process's connections. */
 const maxConcurrent = 4;
 /** The longest proof of a platform. A longer proof is ignored. */
 const longestProof = 512;
@@ -58,14 +58,14 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     most: maxNoticesPerBatch,
     atOnce: maxConcurrent,
   });
-  // A large notice is written alone, within its club's own share, so that small notices of other clubs do not wait for it.
+  // A large notice is written alone, within its club's share, so that small notices of other clubs do not wait for it.
   const write = async (notice: NewNotice) =>
     notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
     const platform = salesPlatforms.find((known) => known === received.platform);
     if (platform === undefined) throw noConnection();
     const key = { platform, tokenHash: sha256(received.token) };
-    // The token is checked before the body is read, so a request without a valid token costs one look-up.
+    // The token is checked before the body is read, so that a request without a valid token costs only one look-up.
     const connection = await connectionOf(key);
     if (!connection) throw noConnection();
     const { raw, parse } = await received.receiveBody();

@@ -34,7 +34,7 @@ export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false;
 export interface NoticeDeps extends VaultDeps {
   /** Called with the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
-  /** A hook at which tests stop the process. It does nothing otherwise. */
+  /** A hook at which tests stop the process. In production it does nothing. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
@@ -69,7 +69,7 @@ const withConnection = sql`
 /** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // The ids are set as soon as the body is read, so that recording a failure need not read it again.
+  // The ids are set as soon as the body is read, so that the body need not be read again to record a failure.
   const sale: SaleIds = {};
   const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
@@ -83,7 +83,10 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
   if (outcome !== 'pending') deps.onOutcome(outcome);
 }
 
-/** Two first notices of one sale may arrive at the same time and name two buyers. The loser tries again and sees the winner's sale. */
+/**
+ * Two first notices of one sale may arrive at the same time and name two buyers. The transaction that fails tries again, and then sees
+ * the other transaction's sale.
+ */
 const maxTries = 3;
 
 async function applyWithRetries(
@@ -102,7 +105,7 @@ async function applyWithRetries(
   }
 }
 
-/** Detected by the code, or by the constraint that makes a sale unique. */
+/** Detected by the error code, or by the constraint that makes a sale unique. */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
@@ -120,7 +123,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // This undoes the changes above if another worker has claimed the notice meanwhile, or the student was removed.
+    // This error undoes the changes above if another worker has claimed the notice, or if the student was removed.
     await lease.record(tx, claimed, {
       status,
       errorCode,
@@ -170,8 +173,8 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * A refusal ends the notice until an administrator replays it. An internal error leaves it pending, and is recorded. If the sale is
- * known, its student is recorded too, whatever address the notice has. So a removal of the student finds the notice.
+ * A refusal ends the notice until an administrator replays it. An internal error leaves the notice pending, and is recorded. If the sale
+ * is known, its student is recorded too, even if the notice has another address. So a removal of the student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,

@@ -15,5 +15,5 @@ export class NoticeRefusal extends Error {
   }
 }
 
-/** Another notice of the sale has just named another buyer. The changes are undone and the notice is applied again. */
+/** A concurrent notice of the sale has named another buyer. The changes are undone, and the notice is applied again. */
 export class SaleJustTaken extends Error {}

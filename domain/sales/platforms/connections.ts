@@ -27,7 +27,7 @@ const connectionColumns = columns(
 );
 type ConnectionRow = RowOf<typeof connectionColumns>;
 
-/** 32 random bytes, which cannot be guessed. */
+/** 32 random bytes, which are impossible to guess. */
 const newToken = () => randomBytes(32).toString('base64url');
 
 /** @returns the connection with its token. The token is shown only here and at a rotation */
@@ -76,7 +76,7 @@ export async function rotateConnection(
   });
 }
 
-/** Ends the receiving of notices. Earlier notices and their results stay. @throws DomainError not_found */
+/** Stops the receiving of notices. Earlier notices and their results remain. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
   const active = { id: connectionId, clubId, deletedAt: IsNull() };
   await db.transaction(async (tx) => {

@@ -17,8 +17,8 @@ export function decimalsOf(code: string): number | undefined {
 }
 
 /**
- * The different decimals of versions up to 0.2.0, which came from CLDR. Stored amounts of platforms that send decimals have these
- * decimals.
+ * The decimals of versions up to 0.2.0 that differ from the standard. They came from CLDR. Stored amounts of platforms that send decimals
+ * have these decimals.
  */
 export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntries(
   'AFN ALL COP HUF IDR IQD IRR KPW LAK LBP MGA MMK PKR SOS SYP YER'.split(' ').map((code) => [code, 0]),

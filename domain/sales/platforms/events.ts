@@ -1,4 +1,4 @@
-/** The normalized events that the adapters make of notices and the ledger applies. */
+/** The normalized events that the adapters create from notices and the ledger applies. */
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
@@ -7,26 +7,26 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** The notice's own time. If two notices disagree, it decides. */
+  /** The notice's own time. If two notices disagree, the later notice counts. */
   at: Date;
   /** The platform's id of the product. */
   productId: string;
   buyer: Buyer;
 }
 
-/** A payment, a refund or a chargeback. The notices "approved" and "completed" are one sale. */
+/** A payment, a refund or a chargeback. The notices "approved" and "completed" belong to the same sale. */
 export interface PurchaseEvent extends Sale {
   kind: 'paid' | 'refunded' | 'chargeback';
   /** The platform's id of the purchase. Each charge of a subscription has its own. */
   purchaseId: string;
   /** In the smallest unit of the currency. */
   amount: number;
-  /** The total that refunds have returned. `part` if the platform states only that it is partial. Absent for the whole amount. */
+  /** The total amount of all refunds. `part` if the platform states only that the refund is partial. Absent for the whole amount. */
   refunded?: number | 'part';
   /** The code of ISO 4217. */
   currency: string;
   paidAt: Date;
-  /** The subscription that this purchase is a charge of, and the end of the paid period. */
+  /** The subscription to which this charge belongs, and the end of the paid period. */
   subscription?: { id: string; periodEnd?: Date };
 }
 
@@ -34,12 +34,12 @@ export interface PurchaseEvent extends Sale {
 export interface LateEvent extends Sale {
   kind: 'late';
   subscriptionId: string;
-  /** The key of the lateness. Repeated notices of one lateness have the same key. */
+  /** The key of the late payment. Repeated notices of one late payment have the same key. */
   key: string;
   periodEnd?: Date;
 }
 
-/** A canceled subscription. Without a period end, or with a past one, its access ends immediately. */
+/** A canceled subscription. If the period has no end, or its end has passed, the access ends immediately. */
 export interface CanceledEvent extends Sale {
   kind: 'canceled';
   subscriptionId: string;
@@ -78,7 +78,7 @@ export interface SalesAdapter {
    * @throws NoticeRefusal bad_shape, unknown_currency, with the path in the body
    */
   parse: (body: unknown) => SalesEvent[];
-  /** @returns whether the amount is a text. Versions up to 0.2.0 read such a text as smallest units */
+  /** @returns whether the amount is a text. Versions up to 0.2.0 interpreted such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
   /** @returns the ids of the sale, even if the rest of the notice is unreadable, so that a removal finds the notice */
   identify: (body: unknown) => SaleIds;

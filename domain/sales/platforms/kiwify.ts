@@ -75,7 +75,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // The documentation does not say what the period's end is after a refund.
+    // The documentation does not say whether a notice states the period's end after a refund.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }

@@ -1,4 +1,4 @@
-/** Reads a notice field by field. A missing field, or one of the wrong kind, is refused with its path. */
+/** Reads a notice field by field. If a field is missing or has the wrong type, the notice is refused with the field's path. */
 import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
 import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text.policy.ts';
 import { isStorableText } from '../../../platform/core/storable-text.ts';
@@ -118,9 +118,9 @@ export function buyerOf(email: Field, name: Field): Buyer {
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns the visible text, without characters that cannot be stored or shown; undefined if none remain or it is a web address */
+/** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
 function readName(text: string): string | undefined {
-  // The text is cut first, so that a text of a megabyte costs no more than a name.
+  // The text is cut first, so that a text of a megabyte does not cost more than a name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')

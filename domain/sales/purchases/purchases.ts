@@ -1,4 +1,4 @@
-/** Purchases: each is recorded once by the platform's id, however often and in whatever order its notices arrive (EVT-10, SALE-3). */
+/** Purchases. Each is recorded once by the platform's id, in any number and order of its notices (EVT-10, SALE-3). */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -44,7 +44,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
 /**
  * Records a purchase notice. A refund that arrives first also records the payment. Records the facts `purchase.paid` and
  * `purchase.refunded` once each. A purchase without a subscription also grants and loses access.
- * @param subscriptionId the subscription that this purchase is a charge of, which then has the access
+ * @param subscriptionId the subscription to which this purchase belongs as a charge. The subscription then has the access
  * @returns the recorded subscription of the charge. Later notices do not change it
  * @throws SaleJustTaken
  */
@@ -55,9 +55,9 @@ export async function recordPurchase(
   subscriptionId: Id | null,
   now: Date,
 ): Promise<Id | null> {
-  const known = await findPurchase(tx, owner, event.purchaseId);
-  if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
-  const before = known ?? (await insertPurchase(tx, owner, event, subscriptionId, now));
+  const existingPurchase = await findPurchase(tx, owner, event.purchaseId);
+  if (existingPurchase && existingPurchase.studentId !== owner.studentId) throw new SaleJustTaken();
+  const before = existingPurchase ?? (await insertPurchase(tx, owner, event, subscriptionId, now));
   const after = merged(
     before,
     { ...event, decimals: decimalsBy(owner, event) },
@@ -159,7 +159,7 @@ async function insertPurchase(
   return row;
 }
 
-/** Grants every delivery that the product is mapped to now. */
+/** Grants every delivery to which the product is mapped now. */
 export async function grantMapped(
   tx: Transaction,
   { clubId, studentId, productId }: { clubId: Id; studentId: Id; productId: Id },
@@ -225,16 +225,16 @@ function refundOf(
 ): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
   // A refund in another currency than the payment's cannot be compared, and stays a full refund.
   const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
-  const known = isComparable ? Number(before.refundedAmount) : null;
+  const earlierRefund = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
-  const refunded = typeof stated === 'number' ? Math.max(stated, known ?? 0) : known;
-  // The setting applies to refunds, and to a payment whose refund arrived first.
+  const refunded = typeof stated === 'number' ? Math.max(stated, earlierRefund ?? 0) : earlierRefund;
+  // The product's setting applies to refunds, and to a payment whose refund arrived first.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
   const undoes = (refund: StatedRefund) => {
     if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
     return refund === 'all' || partEnds || (refund !== 'part' && refund >= leastPrice(priced));
   };
-  const wasTakenForFull = before.status === 'refunded' && known !== null && known >= leastPrice(before);
+  const wasTakenForFull = before.status === 'refunded' && earlierRefund !== null && earlierRefund >= leastPrice(before);
   const isUndone = undoes(refunded) || undoes(stated) || (before.status === 'refunded' && !wasTakenForFull);
   const isChargeback = event.kind === 'chargeback' || before.status === 'chargeback';
   const status = isChargeback ? 'chargeback' : isUndone ? 'refunded' : 'paid';
@@ -255,7 +255,10 @@ function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   return event.refunded ?? event.amount;
 }
 
-/** @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded some currencies to whole units */
+/**
+ * @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded the amounts of some currencies to
+ * whole units
+ */
 function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
   const former =
     amountDecimals === null && salesAdapters[platform].sendsDecimals ? formerDecimals[currency] : undefined;
@@ -263,15 +266,15 @@ function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow)
   return Math.max(0, Number(amount) - 0.5) * 10 ** ((decimalsOf(currency) ?? former) - former);
 }
 
-function isAfter(left: readonly (number | string)[], right: readonly (number | string)[]): boolean {
-  for (const [index, value] of left.entries()) {
-    const other = right[index] ?? value;
+function isAfter(later: readonly (number | string)[], earlier: readonly (number | string)[]): boolean {
+  for (const [index, value] of later.entries()) {
+    const other = earlier[index] ?? value;
     if (value !== other) return value > other;
   }
   return false;
 }
 
-function earliest(left: Date | null, right: Date | null): Date | null {
-  if (left === null || right === null) return left ?? right;
-  return left < right ? left : right;
+function earliest(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }

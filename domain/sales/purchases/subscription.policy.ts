@@ -1,6 +1,6 @@
 /**
- * The state of a subscription, derived from its charges, latenesses and cancellations. It depends on their own times, and not on the order
- * of their arrival (ADR 0012).
+ * The state of a subscription, derived from its charges, late payments and cancellations. It depends on their own times, and not on the
+ * order of their arrival (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
 import { greatest, least } from '../../../platform/core/extremes.ts';
@@ -21,7 +21,7 @@ export interface Charge {
 }
 
 /**
- * The target of the access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge
+ * The intended access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge
  * decides. A charge at the time of a cancellation counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
@@ -51,8 +51,8 @@ export interface Step {
 }
 
 /**
- * Cancellations without a charge between them are one step, with the time of the first and the end of the newest. Later notices can only
- * add steps. So each step raises its event once, also if it arrives late.
+ * Cancellations without a charge between them are one step, with the time of the first and the end of the newest cancellation. Later
+ * notices can only add steps. So each step raises its event once, even if it arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   // Charges come first, so that they stay before cancellations of the same time.
@@ -73,7 +73,7 @@ export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancell
 
 export interface Standing {
   status: SubscriptionStatus;
-  /** The first lateness since the last paid charge. */
+  /** The first late payment since the last paid charge. */
   pastDueSince: Date | null;
   canceledAt: Date | null;
 }

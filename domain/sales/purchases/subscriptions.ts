@@ -1,4 +1,4 @@
-/** Subscriptions: all charges and marks are recorded, and the state, the facts and the access follow from them (ADR 0012). */
+/** Subscriptions. All charges and marks are recorded, and the state, the facts and the access are derived from them (ADR 0012). */
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { SubscriptionMark } from '../../../entities/sales/subscription-mark.ts';
 import { Subscription } from '../../../entities/sales/subscription.ts';
@@ -21,11 +21,11 @@ export async function findOrOpenSubscription(
   externalId: string,
   now: Date,
 ): Promise<Id> {
-  const known = await tx.one<Pick<Subscription, 'id' | 'studentId'>>(
+  const existingSubscription = await tx.one<Pick<Subscription, 'id' | 'studentId'>>(
     sql`SELECT ${columns(Subscription, ['id', 'studentId'])} FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
   );
-  if (known && known.studentId !== studentId) throw new SaleJustTaken();
-  if (known) return known.id;
+  if (existingSubscription && existingSubscription.studentId !== studentId) throw new SaleJustTaken();
+  if (existingSubscription) return existingSubscription.id;
   const id = newId();
   await tx.manager.insert(Subscription, {
     id,
@@ -41,7 +41,7 @@ export async function findOrOpenSubscription(
   return id;
 }
 
-/** Records a lateness or a cancellation, once by its key. A new lateness records the fact `subscription.past_due`. */
+/** Records a late payment or a cancellation, once by its key. A new late payment records the fact `subscription.past_due`. */
 export async function recordMark(
   tx: Transaction,
   { clubId, studentId }: SaleOwner,
@@ -66,7 +66,7 @@ export async function recordMark(
     });
 }
 
-/** Reads everything that determines the state of a subscription, and the last derived state. */
+/** Reads everything that determines the state of a subscription, and the state that was derived last. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
@@ -113,7 +113,7 @@ export async function settleSubscription(
   for (const step of newSteps)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // Intermediate steps raise events too. The access ends at the target.
+  // Intermediate steps raise events too. After all steps, the access equals the target.
   for (const to of [...newSteps.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;

@@ -1,4 +1,7 @@
-/** The one order of locks (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
+/**
+ * Tests the order of locks (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then all
+ * other rows.
+ */
 import { expect } from 'chai';
 import { lockSeats, lockStudentCount } from '../../../domain/billing/allowances.ts';
 import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -65,7 +68,7 @@ describe('lock order (ENG-6)', () => {
     expect(db.ends).to.deep.equal([]);
   });
 
-  it('makes an import with new people wait for the student count without locking a student', async () => {
+  it('makes an import of new students wait for the lock on the student count before it locks a student', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
@@ -83,7 +86,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', created: 1, existing: 1 });
   });
 
-  it('lets an import of known people run without the student count', async () => {
+  it('lets an import of existing students run without a lock on the student count', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([email]));
@@ -94,7 +97,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('a stale read without a lock', () => {
+  describe('a read without a lock that has become stale', () => {
     const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
@@ -103,7 +106,7 @@ describe('lock order (ENG-6)', () => {
         findOrOpenAccounts(tx, (await testDeps()).vault, clubId, [person], async () => 1, new Date()),
     };
     for (const [what, way] of Object.entries(ways)) {
-      it(`retries when the student is removed meanwhile (${what})`, async () => {
+      it(`is retried when another transaction removes the student (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         const { db } = await testDeps();
@@ -129,7 +132,7 @@ describe('lock order (ENG-6)', () => {
         expect(rows).to.have.length(1);
       });
 
-      it(`throws StaleRead outside a transaction that retries (${what})`, async () => {
+      it(`throws StaleRead outside a transaction that can be retried (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
@@ -147,7 +150,7 @@ describe('lock order (ENG-6)', () => {
     }
   });
 
-  it('lets a transaction reserve more seats after two removals without a deadlock', async () => {
+  it('lets a transaction reserve more seats after it removed two students, without a deadlock', async () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
     const usual = await testDeps();

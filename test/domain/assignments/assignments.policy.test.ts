@@ -6,7 +6,7 @@ const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
 
 describe('dates of assignments', () => {
-  it('are the assignment’s own without an extension, or if they are later than it (ASG-7)', () => {
+  it('are the assignment’s own dates without an extension, or if they are later than the extension (ASG-7)', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own)).to.deep.equal(own);
     expect(datesInForce(own, none)).to.deep.equal(own);
@@ -14,7 +14,7 @@ describe('dates of assignments', () => {
     expect(datesInForce(own, { dueAt: at(15), closesAt: null })).to.deep.equal({ dueAt: at(15), closesAt: at(20) });
   });
 
-  it('move the closing time if the deadline moves beyond it', () => {
+  it('move the closing time if the extended deadline is later than the closing time', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own, { dueAt: at(30), closesAt: null })).to.deep.equal({ dueAt: at(30), closesAt: at(30) });
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
@@ -24,11 +24,11 @@ describe('dates of assignments', () => {
     expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 
-  it('are absent if the assignment has none, whatever an extension says', () => {
+  it('are absent if the assignment has none, even if the student has an extension', () => {
     expect(datesInForce(none, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(none);
   });
 
-  it('never become earlier by an extension, and keep the deadline before the closing', () => {
+  it('never become earlier by an extension, and keep the deadline before the closing time', () => {
     const date = fc.option(fc.nat({ max: 50 }).map(at));
     const dates = fc.record({ dueAt: date, closesAt: date });
     fc.assert(
@@ -45,21 +45,21 @@ describe('dates of assignments', () => {
     );
   });
 
-  it('close at the millisecond of the closing time (ASG-6)', () => {
+  it('close the assignment at the exact millisecond of the closing time (ASG-6)', () => {
     const dates = { dueAt: null, closesAt: at(20) };
     expect([19, 20, 21].map((time) => isClosed(dates, at(time)))).to.deep.equal([false, true, true]);
     expect(isClosed(none, at(20))).to.equal(false);
   });
 
-  it('make work late that is first sent after the deadline, but not at its millisecond (ASG-8)', () => {
-    const lateAt = (sent: number, due: number | null, now: number | null = due) =>
-      isLate({ sentAt: at(sent), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
-    expect([9, 10, 11].map((sent) => lateAt(sent, 10))).to.deep.equal([false, false, true]);
-    expect(lateAt(10, 10, 5), 'nor does an earlier one').to.equal(false);
-    expect(lateAt(10, 5, 10), 'nor a later one').to.equal(false);
-    expect(lateAt(11, 10, 12), 'a later deadline corrects it').to.equal(false);
-    expect(lateAt(9, 10, 5), 'an earlier one makes nothing late').to.equal(false);
-    expect(lateAt(9, null, 5), 'nor is a deadline that was added later').to.equal(false);
-    expect(lateAt(11, 10, null), 'nor is a deadline that was removed').to.equal(false);
+  it('make work late if it is first hour after the millisecond of the deadline (ASG-8)', () => {
+    const lateAt = (hour: number, due: number | null, now: number | null = due) =>
+      isLate({ sentAt: at(hour), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
+    expect([9, 10, 11].map((hour) => lateAt(hour, 10))).to.deep.equal([false, false, true]);
+    expect(lateAt(10, 10, 5), 'an earlier deadline makes nothing late').to.equal(false);
+    expect(lateAt(10, 5, 10), 'a later deadline makes nothing late').to.equal(false);
+    expect(lateAt(11, 10, 12), 'a later deadline corrects late work').to.equal(false);
+    expect(lateAt(9, 10, 5), 'an earlier deadline makes nothing late').to.equal(false);
+    expect(lateAt(9, null, 5), 'a deadline that was added later makes nothing late').to.equal(false);
+    expect(lateAt(11, 10, null), 'a deadline that was removed makes nothing late').to.equal(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Compares random acts on one submission with a small model: refusals, status, lateness, attempts and counts must be equal. */
+/** Compares random acts on one submission with a small model. Refusals, status, lateness, attempts and counts must be equal. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
@@ -22,9 +22,9 @@ const acts = fc.array(
       { weight: 6, arbitrary: fc.constantFrom('withdraw', 'approve', 'return', 'return') },
       { weight: 4, arbitrary: fc.constantFrom('extend', 'take back', 'move') },
     ),
-    /** Hours that pass before the act. */
+    /** The hours that pass before the act. */
     hours: fc.nat({ max: 3 }),
-    /** Whether a review or a withdrawal names the last attempt, or the one before. */
+    /** True if a review or a withdrawal names the last attempt; false if it names the attempt before. */
     stale: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     /** The hour to which a date is moved. */
     to: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 40 })),
@@ -36,15 +36,15 @@ type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 /** The hours between the deadline and the closing time. */
 const open = 6;
 
-/** A model of ASG-6 to ASG-12. Times are hours since the beginning. */
+/** A model of ASG-6 to ASG-12. Times are in hours since the beginning. */
 class Model {
   status: 'none' | 'submitted' | 'changes_requested' | 'approved' = 'none';
   attempts: number[] = [];
-  /** The attempts of this submission. They are deleted with it. */
+  /** The attempts of this submission. A deletion of the submission deletes them. */
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;
-  #first = { sent: 0, due: 0 };
+  #first = { sentHour: 0, due: 0 };
   #lateAtApproval = false;
 
   get #due() {
@@ -58,7 +58,7 @@ class Model {
   }
   get late() {
     if (this.status === 'approved') return this.#lateAtApproval;
-    return this.#first.sent > Math.max(this.#first.due, this.#due);
+    return this.#first.sentHour > Math.max(this.#first.due, this.#due);
   }
 
   /** @returns the code of the refusal */
@@ -87,7 +87,7 @@ class Model {
     if (hour >= this.#closing) return 'assignment_closed';
     if (this.status === 'submitted' || this.status === 'approved') return 'submission_state';
     if (this.status === 'none') {
-      this.#first = { sent: hour, due: this.#due };
+      this.#first = { sentHour: hour, due: this.#due };
       this.#numbers = 0;
     }
     this.#numbers += 1;

@@ -1,4 +1,4 @@
-/** Students and administrators act on one submission, one file or one deadline at the same time. Real locks produce each order. */
+/** Tests students and administrators who act on one submission, one file or one deadline at the same time. Real locks force each order. */
 import { expect } from 'chai';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
 import { completeLesson } from '../../../domain/assignments/completion.ts';
@@ -52,7 +52,7 @@ const review = async (submissionId: Id, outcome: 'approved' | 'changes_requested
 };
 const statusOf = (outcome: unknown) => (typeof outcome === 'string' ? outcome : (outcome as { status: string }).status);
 
-/** The lock that both need first. */
+/** The lock that both acts need first. */
 const student = () => sql`SELECT 1 FROM students WHERE id = ${learner.id} FOR NO KEY UPDATE`;
 const courseRow = () => sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR NO KEY UPDATE`;
 
@@ -75,7 +75,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('records one attempt of ten concurrent sendings, and refuses the others with submission_state', async () => {
+  it('record one attempt of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -84,7 +84,7 @@ describe('concurrent acts on assignments', () => {
     expect(await attemptsOf()).to.deep.equal([1]);
   });
 
-  it('puts a file that is sent for two assignments at the same time into one attempt', async () => {
+  it('puts a file that is sent for two assignments at the same time into only one attempt', async () => {
     const other = await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 1 });
     const work = { file_ids: [await buildAssignmentFile(club.id, learner.id)] };
     const elsewhere = async () => outcomeOf(submitAssignment(await depsOfAll(), reader(), other.id, work, now()));
@@ -110,7 +110,7 @@ describe('concurrent acts on assignments', () => {
     expect(await mailsTo(learner.id)).to.deep.equal(['assignment_approved']);
   });
 
-  it('refuses a review of an attempt that was withdrawn and sent again meanwhile', async () => {
+  it('refuses a review of an attempt that the student has withdrawn and sent again', async () => {
     const id = idOf(await send());
     await review(id, 'changes_requested');
     await send({ text: 'The second.' });
@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`orders a sending and a move of the closing time: ${closedFirst ? 'the closing first refuses it' : 'the sending first is accepted'}`, async () => {
+    it(`order a sending and a new closing time: ${closedFirst ? 'an earlier closing refuses' : 'an earlier sending succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -151,7 +151,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('completes only one of a sending and an erasure of the same unsent file', async () => {
+  it('completes only one of two concurrent acts: a sending and a deletion of its unsent file', async () => {
     const deps = await depsOfAll();
     const source = await testDatabase();
     for (const sentFirst of [true, false]) {
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`orders a sending and a deletion of one file: ${sentFirst ? 'the sending first makes it in use' : 'the deletion first refuses the sending'}`, async () => {
+    it(`order a sending and a deletion of a file: ${sentFirst ? 'the file is then in use' : 'the sending is then refused'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });
@@ -187,7 +187,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('orders an approval and a completion of the lesson, without a third outcome', async () => {
+  it('lets an approval and a completion of the lesson happen in either order, without a third outcome', async () => {
     const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());
@@ -197,7 +197,7 @@ describe('concurrent acts on assignments', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('answers not_found and writes nothing for a sending after the student’s removal', async () => {
+  it('answers not_found and writes nothing if the student was removed before the sending', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),
@@ -207,7 +207,7 @@ describe('concurrent acts on assignments', () => {
     expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
-  it('answers not_found and sends no mail for a review after the student’s removal', async () => {
+  it('answers not_found and sends no mail if the student was removed before the review', async () => {
     const id = idOf(await send());
     const deps = await testDeps();
     const [, reviewed] = await inThisOrder(

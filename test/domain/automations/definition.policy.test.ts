@@ -40,7 +40,7 @@ const tree: readonly Step[] = [
 ];
 
 describe('the steps of a definition', () => {
-  it('are in reading order, each with its path, its parent and the step after it', () => {
+  it('are listed in reading order, each with its path, its parent and the step that follows', () => {
     const steps = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
     expect(steps).to.deep.equal([
       { id: 'a', path: '$.steps[0]', number: 1, following: 'b' },
@@ -54,7 +54,7 @@ describe('the steps of a definition', () => {
     expect(placedSteps({ steps: [] })).to.deep.equal([]);
   });
 
-  it('lead into a branch with steps, and past a branch without', () => {
+  it('continue with the first step of a branch, or with the following step if the branch is empty', () => {
     const next = placedSteps({ steps: tree }).map((placed) => [firstOf(placed, 'then'), firstOf(placed, 'else')]);
     expect(next).to.deep.equal([
       ['b', 'b'],
@@ -67,7 +67,7 @@ describe('the steps of a definition', () => {
     ]);
   });
 
-  it('have their e-mails and conditions found, also in branches', () => {
+  it('contain e-mails and conditions that are all found, also in branches', () => {
     expect(emailsOf({ steps: tree })).to.deep.equal([email('first'), email('second')]);
     expect(conditionsOf(definition({ steps: tree }))).to.deep.equal([
       { condition: condition({ match: 'any' }), path: '$.steps[1].condition' },
@@ -78,7 +78,7 @@ describe('the steps of a definition', () => {
     ]);
   });
 
-  it('are written in the first language', () => {
+  it('have their texts in the club’s first language', () => {
     expect(languageOfToday).to.equal(1);
   });
 });
@@ -146,7 +146,7 @@ describe('a draft (AUTO-7)', () => {
       'draft/steps/0/points: must be between -1000000 and 1000000.',
     ],
     [
-      'a million points that are taken',
+      'a million points that a step takes from the student',
       definition({ steps: [{ ...tag('a'), points: -1_000_000 }] }),
       definition({ steps: [{ ...tag('a'), points: -1_000_001 }] }),
       'draft/steps/0/points: must be between -1000000 and 1000000.',
@@ -207,7 +207,7 @@ describe('a draft (AUTO-7)', () => {
         ] as const,
     ),
   ] as const)
-    it(`is accepted with ${what}, and refused with more`, () => {
+    it(`is accepted with ${what}, and refused with one more`, () => {
       expect(exceeded(accepted)).to.equal(undefined);
       expect(exceeded(refused)).to.equal(message);
     });

@@ -1,4 +1,7 @@
-/** Dry runs predict real runs under the same facts, for each kind of rule, and write nothing (AUTO-19). model.test.ts has random ones. */
+/**
+ * Compares dry runs with real runs under the same facts, for each kind of rule. A dry run writes nothing (AUTO-19). model.test.ts
+ * compares random definitions.
+ */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
@@ -58,7 +61,7 @@ describe('a dry run', () => {
     ended_at,
   });
 
-  /** A change that makes a rule true after a day, as a row and as a supposed fact. Its reversal follows a day later. */
+  /** A change that makes a rule true after a day, as a row and as a supposed fact. A day later the change is reversed. */
   interface Turn {
     kind: Fact['kind'];
     type: EventType | undefined;
@@ -198,7 +201,7 @@ describe('a dry run', () => {
     'email_opened',
     'email_clicked',
   ] as const)
-    it(`${kind}: changes with its supposed fact when a run changes with the real one`, async () => {
+    it(`reacts to a supposed fact when a run reacts to the real fact: ${kind}`, async () => {
       const { rule, about, on, off } = await caseOf(kind);
       const until = (id: string, negate: boolean): Step => ({
         id,
@@ -271,21 +274,21 @@ describe('a dry run', () => {
     expect(loss).to.include({ exit_reason: 'access_lost', ended_at: after(2).toISOString() });
     const other = await buildAccessDelivery(club.id);
     const elsewhere = await tryOut(automationId, studentId, [], { about: { kind: 'delivery', id: other.id } });
-    expect(elsewhere, 'what the run is about was never open').to.include({ status: 'completed' });
+    expect(elsewhere, 'the student never had access to the delivery of the run').to.include({ status: 'completed' });
   });
 
-  it('shows each look: its reason, the answers of the rules, and the decision', async () => {
-    const [tag, done] = [await buildTag(club.id), await buildTag(club.id)];
+  it('lists each look at the run with its cause, the answers of the rules, and the decision', async () => {
+    const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
-      exit_when: { match: 'all', rules: [has(done)] },
+      exit_when: { match: 'all', rules: [has(doneTag)] },
       steps: [
         {
           id: 'until',
           kind: 'wait',
           wait: { kind: 'until_condition', days: 3 },
           condition: { match: 'any', rules: [{ kind: 'has_purchased', negate: false }, has(tag)] },
-          then: [{ id: 'tag', kind: 'add_tag', tag_id: done }],
+          then: [{ id: 'tag', kind: 'add_tag', tag_id: doneTag }],
         },
         { id: 'never', kind: 'award_points', points: 1 },
       ],
@@ -362,7 +365,7 @@ describe('a dry run', () => {
     expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('says whether reentry would admit the student, and goes on', async () => {
+  it('reports whether the reentry setting would admit the student, and continues in any case', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },
@@ -374,7 +377,7 @@ describe('a dry run', () => {
     expect(await tryOut(automationId, studentId)).to.include({ entry: 'not_again', status: 'completed' });
   });
 
-  it('fails as a run would: at an unknown kind of step, and in a future language', async () => {
+  it('fails where a run would fail: at an unknown kind of step, and in an unknown language', async () => {
     const automationId = await buildAutomation(
       club.id,
       { steps: [{ id: 'future', kind: 'award_points', points: 1 }] },
@@ -398,7 +401,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('stops after 500 looks, so that frequent changes of access cost no more', async () => {
+  it('stops after 500 looks, so that frequent changes of access do not cost more', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start });

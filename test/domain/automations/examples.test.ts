@@ -1,4 +1,4 @@
-/** Plays the worked examples of docs/how-to/build-automations.md. */
+/** Runs the worked examples of docs/how-to/build-automations.md. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const examples = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text 
 const start = new Date('2026-03-02T12:00:00Z');
 const day = 86_400_000;
 
-describe('docs/how-to/build-automations.md', () => {
+describe('the automations in docs/how-to/build-automations.md', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;
@@ -50,7 +50,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(examples).to.have.length(3);
   });
 
-  it('welcomes students, and reminds after a day the students who have not begun', async () => {
+  it('welcome students, and after a day remind the students who have not begun', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const automationId = await publish(0, { COURSE: courseId });
     await deps.db.transaction((tx) =>
@@ -61,7 +61,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(subjects()).to.deep.equal(['Your first knot, Ada']);
   });
 
-  it('can be tried as the page says', async () => {
+  it('allow the dry run that the page describes', async () => {
     const [, request = ''] = /^```http\n.*\n\n([\s\S]*?)^```$/m.exec(page) ?? [];
     const course = await buildCourse(club.id);
     const { id: LESSON } = await buildLesson(course);
@@ -78,7 +78,7 @@ describe('docs/how-to/build-automations.md', () => {
     ]);
   });
 
-  it('asks again a student who did not read, and tags a reader immediately', async () => {
+  it('write again to a student who did not read the first e-mail, and tag a reader immediately', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(1, { TAG: tag });
     await play.enroll(automationId, ada.id);
@@ -101,7 +101,7 @@ describe('docs/how-to/build-automations.md', () => {
     );
   });
 
-  it('writes on mornings of the club, and stops when the tag is removed', async () => {
+  it('write in the mornings of the club’s time zone, and stop when the tag is removed', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(2, { TAG: tag });
     const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };

@@ -35,7 +35,7 @@ const steps = {
   leaves: { id: 'leaves', kind: 'exit' },
 } as const satisfies Record<string, Step>;
 
-/** The step, followed by another one. */
+/** The step, with another step after it. */
 function placed(step: Step) {
   const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
   if (!found) throw new Error('The definition has no step');
@@ -54,66 +54,76 @@ const facts: Seen = {
 describe('the decision of a run at a look (AUTO-10)', () => {
   for (const [what, step, changes, decision] of [
     [
-      'an archived automation ends it before all else',
+      'ends the run because the automation is archived, before any other reason',
       steps.tag,
       { automation: 'archived', exits: true, accessLost: true },
       { kind: 'exit', reason: 'archived' },
     ],
     [
-      'a paused automation holds it, whatever else holds',
+      'holds the run because the automation is paused, even if exit_when is true',
       steps.tag,
       { automation: 'paused', exits: true, accessLost: true },
       { kind: 'hold' },
     ],
     [
-      'exit_when ends it before lost access',
+      'ends the run by exit_when before lost access',
       steps.tag,
       { exits: true, accessLost: true },
       { kind: 'exit', reason: 'exit_when' },
     ],
-    ['lost access ends it before its step', steps.tag, { accessLost: true }, { kind: 'exit', reason: 'access_lost' }],
     [
-      'a step of a later language fails',
+      'ends the run by lost access before its next step',
+      steps.tag,
+      { accessLost: true },
+      { kind: 'exit', reason: 'access_lost' },
+    ],
+    [
+      'fails the run at a step of a kind that a later version defines',
       { id: 'x', kind: 'fly' as Step['kind'] },
       {},
       { kind: 'fail', code: 'unknown_step_kind' },
     ],
-    ['an exit step ends it', steps.leaves, {}, { kind: 'exit', reason: 'exit_step' }],
-    ['an effect is done, then it goes on', steps.tag, {}, { kind: 'act', to: 'last' }],
+    ['ends the run at an exit step', steps.leaves, {}, { kind: 'exit', reason: 'exit_step' }],
+    ['applies an effect and then continues', steps.tag, {}, { kind: 'act', to: 'last' }],
     [
-      'a condition that holds goes into then',
+      'enters the then branch of a condition that is true',
       steps.asks,
       { holds: true },
       { kind: 'pass', outcome: 'then', to: 'then' },
     ],
-    ['a condition that does not, past an empty else', steps.asks, {}, { kind: 'pass', outcome: 'else', to: 'last' }],
-    ['a delay waits until its deadline', steps.delay, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
     [
-      'a delay is over at its deadline',
+      'continues after a condition that is false if its else branch is empty',
+      steps.asks,
+      {},
+      { kind: 'pass', outcome: 'else', to: 'last' },
+    ],
+    ['waits at a delay until its deadline', steps.delay, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
+    [
+      'ends a delay at its deadline',
       steps.delay,
       { deadline: now },
       { kind: 'pass', outcome: 'time_over', to: 'last' },
     ],
     [
-      'a delay does not end by a condition',
+      'does not end a delay because a condition is true',
       steps.delay,
       { deadline: at(1), holds: true },
       { kind: 'wait', until: at(1) },
     ],
-    ['a wait for a condition waits', steps.until, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
+    ['waits at a wait for a condition that is false', steps.until, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
     [
-      'a wait for a condition that holds ends, its time over or not',
+      'ends a wait for a condition that is true, before or after its deadline',
       steps.until,
       { deadline: at(-1), holds: true },
       { kind: 'pass', outcome: 'then', to: 'yes' },
     ],
     [
-      'a wait for a condition whose time is over goes into else',
+      'enters the else branch after the deadline of a wait for a condition',
       steps.until,
       { deadline: now },
       { kind: 'pass', outcome: 'else', to: 'no' },
     ],
-    ['a wait without a deadline does not wait', steps.until, {}, { kind: 'pass', outcome: 'else', to: 'no' }],
+    ['does not wait at a wait without a deadline', steps.until, {}, { kind: 'pass', outcome: 'else', to: 'no' }],
   ] as const)
     it(what, () => {
       expect(decide(placed(step), { ...facts, ...changes })).to.deep.equal(decision);
@@ -128,27 +138,27 @@ describe('the deadline of a wait', () => {
     ['days', 1_440],
     ['weeks', 10_080],
   ] as const)
-    it(`is the right number of minutes later for 3 ${unit}`, () => {
+    it(`is the right number of minutes after the entry for 3 ${unit}`, () => {
       const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'delay', amount: 3, unit } };
       expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
     });
 
-  it('is whole days later for a wait for a condition', () => {
+  it('is a whole number of days after the entry for a wait for a condition', () => {
     expect(deadlineOf(steps.until, zone, now)).to.deep.equal(at(3 * day));
   });
 
-  it('is that minute of the local day for a wait for a time', () => {
+  it('is the given minute of the local day for a wait for a time', () => {
     const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'until_time', amount: 9 * 60 } };
     expect(deadlineOf(step, zone, now)).to.deep.equal(new Date('2026-03-02T08:00:00.000Z'));
   });
 
-  it('is absent for a step without a wait', () => {
+  it('is absent for a step that does not wait', () => {
     expect(deadlineOf(steps.tag, zone, now)).to.equal(null);
     expect(deadlineOf({ ...steps.delay, kind: 'add_tag' }, zone, now)).to.equal(null);
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('comes sooner by the factor of the wait speed, rounded up to a millisecond', () => {
+  it('arrives earlier by the factor of the wait speed, rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -157,7 +167,7 @@ describe('the deadline of a wait', () => {
   });
 });
 
-describe('the next look of a run', () => {
+describe('the plan for the next look at a run', () => {
   const definition: Definition = {
     trigger: { kind: 'manual' } as unknown as Definition['trigger'],
     reentry: 'never' as Definition['reentry'],
@@ -173,7 +183,7 @@ describe('the next look of a run', () => {
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
-  it('does not sleep, and evaluates nothing, at an empty wait', () => {
+  it('neither sleeps nor evaluates rules at an empty wait', () => {
     const bare = placed({ id: 'a', kind: 'wait', condition: completed });
     expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
     expect(decide(bare, facts)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
@@ -186,7 +196,7 @@ describe('the next look of a run', () => {
     expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
-  it('looks earlier if access changes by time before the end of the wait, and access matters', () => {
+  it('looks earlier if access changes by time before the end of the wait and the rules need access', () => {
     expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));
@@ -208,7 +218,7 @@ describe('the next look of a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches each fact of access, and its time, for has_access or a run that ends with access', () => {
+  it('watches each fact about access, and its time, for has_access or a run that ends with access', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -238,7 +248,7 @@ describe('the next look of a run', () => {
     });
   });
 
-  it('watches nothing for a rule of a later language, and no unnamed course', () => {
+  it('watches nothing for a rule of an unknown kind, and no course that the rule does not name', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -258,7 +268,7 @@ describe('a condition', () => {
   const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
     combine({ match, rules: answers.map(() => rule) }, answers);
 
-  it('is true if all, or any, of its rules are true', () => {
+  it('is true if all or any of its rules are true, as its match setting says', () => {
     expect([
       of('all', [true, true]),
       of('all', [true, false]),
@@ -267,7 +277,7 @@ describe('a condition', () => {
     ]).to.deep.equal([true, false, true, false]);
   });
 
-  it('is never true without rules, or with a missing answer (AUTO-11)', () => {
+  it('is never true without rules, or if an answer is missing (AUTO-11)', () => {
     expect([of('all', []), of('any', []), combine({ match: 'all', rules: [rule, rule] }, [true])]).to.deep.equal([
       false,
       false,
@@ -280,17 +290,17 @@ describe('a chain of automations (AUTO-14)', () => {
   const links = (count: number, hoursAgo = 1) =>
     Array.from({ length: count }, () => at(-hoursAgo * 3_600_000).toISOString());
 
-  it('is too long from the eleventh link within 24 hours on', () => {
+  it('is too long from the eleventh link within 24 hours', () => {
     expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
   });
 
-  it('forgets links that are 24 hours old', () => {
+  it('forgets a link that is 24 hours old', () => {
     expect(isTooLong(links(11, 24), now)).to.equal(false);
     expect(isTooLong(links(11, 23.9), now)).to.equal(true);
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
   });
 
-  it('grows by a link, and keeps one link more than the limit', () => {
+  it('grows by one link, and keeps at most one link more than the limit', () => {
     expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
     expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
   });

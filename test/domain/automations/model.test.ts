@@ -1,4 +1,7 @@
-/** Random definitions and facts: runs and dry runs match a simple interpretation of the definition, in the same order (AUTO-10, AUTO-12, AUTO-19). */
+/**
+ * Compares runs and dry runs of random definitions with a simple interpreter: their steps and order must be equal (AUTO-10, AUTO-12,
+ * AUTO-19).
+ */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
@@ -17,7 +20,7 @@ const cases = Number(process.env['MODEL_RUNS'] ?? 12);
 /** A tag by its index. */
 type Mark = 0 | 1;
 interface Event {
-  /** Seconds after the start. Odd numbers never coincide with a deadline. */
+  /** Seconds after the start. Odd numbers are never equal to a deadline. */
   at: number;
   mark: Mark;
   on: boolean;
@@ -54,10 +57,10 @@ const events = fc.uniqueArray(
 );
 const exits = fc.option(fc.record({ mark, negate: fc.boolean() }), { nil: undefined, freq: 2 });
 
-describe('a model of runs', function () {
+describe('runs and dry runs', function () {
   this.timeout(600_000);
 
-  it(`matches a simple interpretation of ${cases} random definitions`, async () => {
+  it(`match a simple interpreter for ${cases} random definitions`, async () => {
     const deps = await testDeps();
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +101,7 @@ describe('a model of runs', function () {
           }
           await play.pass(40 * 24 * 60 * minute);
           const { status, exit_reason: reason, path, ended_at: ended } = await play.read(automationId, runId);
-          expect(supposed.path, 'as the dry run says').to.deep.equal(path);
+          expect(supposed.path, 'as the dry run predicts').to.deep.equal(path);
           expect([supposed.status, supposed.exit_reason, supposed.ended_at]).to.deep.equal([status, reason, ended]);
           const steps = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
           expect([status, ended, ...steps]).to.deep.equal(direct(definition, tags, happening));
@@ -109,14 +112,14 @@ describe('a model of runs', function () {
   });
 });
 
-/** Steps with the kinds of their outcomes, with ids in the order of writing. */
+/** Steps with all kinds of outcomes. The ids follow the order in which the steps are written. */
 function compose(
   list: readonly Draft[],
   exit: { mark: Mark; negate: boolean } | undefined,
   tags: readonly [string, string],
 ): Definition {
   let count = 0;
-  // Two empty branches are a problem of the draft, so such a condition becomes points.
+  // A condition with two empty branches is a problem of the draft, so the test replaces it with a step that awards points.
   const stepOf = (draft: Draft): Step => {
     const id = `s${(count += 1)}`;
     switch (draft.kind) {
@@ -174,7 +177,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
   const ends = () => definition.exit_when !== undefined && holds(definition.exit_when);
   const tell = (id: string, outcome: string) => void outcomes.push(`${iso()} ${id} ${outcome}`);
   class Left extends Error {}
-  /** Lets time pass until something is true or the deadline is over. */
+  /** Advances the clock until the check is true or the deadline is over. */
   const waitUntil = (deadline: number, isOver: () => boolean) => {
     while (!isOver()) {
       const next = open[0];
@@ -190,7 +193,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     for (const [place, step] of steps.entries()) {
       const { id, tag_id: tag = '', wait } = step;
       if (step.kind === 'wait' && wait?.kind === 'delay') {
-        // Its row exists from the beginning, except if the run begins with it.
+        // The row of a run exists before the wait, except if the run begins with the wait.
         if (ends() && isFirst && place === 0) throw new Left();
         waitUntil(now + (wait.amount ?? 0) * minute, ends);
         if (ends()) {

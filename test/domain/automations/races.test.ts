@@ -1,4 +1,4 @@
-/** Two concurrent transactions on an automation: each order has one exact outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
+/** Tests two concurrent transactions on one automation: each order has exactly one correct outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
 import { expect } from 'chai';
 import { deleteCohort } from '../../../domain/access/enrollments/cohorts.ts';
 import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
@@ -39,7 +39,7 @@ async function outcomeOf<T>(work: Promise<T>): Promise<T | string> {
   });
 }
 
-describe('races over automations', () => {
+describe('concurrent changes of an automation', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;
@@ -86,7 +86,7 @@ describe('races over automations', () => {
   };
 
   for (const reentry of ['once', 'after_exit'] as const)
-    it(`${reentry}: start one run, for the first of two concurrent facts`, async () => {
+    it(`start one run with reentry ${reentry}, for the first of two concurrent facts`, async () => {
       const automationId = await onTag({ reentry });
       const [one, other] = [fact(), fact()];
       await inThisOrder(
@@ -100,7 +100,7 @@ describe('races over automations', () => {
       expect(runs).to.deep.equal([{ cause: one.id }]);
     });
 
-  it('enters the old version before a publication, and the new one after it', async () => {
+  it('admits a student to the old version before a publication, and to the new version after it', async () => {
     const automationId = await onTag({ steps: [{ id: 'old', kind: 'exit' }] });
     const next = { steps: [{ id: 'new', kind: 'exit' as const }] };
     const trigger = { kind: 'student_tagged', tag_ids: [tag] };
@@ -120,7 +120,7 @@ describe('races over automations', () => {
     ]);
   });
 
-  it('enters the new version if the student waited for the publication', async () => {
+  it('admits a student to the new version if the admission waited for the publication', async () => {
     const automationId = await onTag({ steps: [{ id: 'old', kind: 'exit' }] });
     const trigger = { kind: 'student_tagged', tag_ids: [tag] };
     const definition = { trigger, reentry: 'always', exit_on_access_lost: false, steps: [{ id: 'new', kind: 'exit' }] };
@@ -134,7 +134,7 @@ describe('races over automations', () => {
     expect(found).to.deep.equal([{ cursor: 'new' }]);
   });
 
-  it('numbers versions without gaps in concurrent publications', async () => {
+  it('numbers versions without gaps if several publications run at the same time', async () => {
     const automationId = await draft({});
     for (let round = 1; round <= 3; round++) {
       const steps = [{ ...wait, note: `round ${round}` }];
@@ -167,7 +167,7 @@ describe('races over automations', () => {
       return { ...(run as { status: string; cursor: string }), factTypes };
     };
 
-    it(`prevents the effect if the automation is ${state} before a step`, async () => {
+    it(`prevents the effect of a step if the automation is ${state} before the step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -177,7 +177,7 @@ describe('races over automations', () => {
       expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', factTypes: [] });
     });
 
-    it(`keeps the whole effect if it is ${state} after a step, and the next step sees it`, async () => {
+    it(`keeps the whole effect of a step if the automation is ${state} after it, and stops at the next step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -189,7 +189,7 @@ describe('races over automations', () => {
       expect(await found(runId)).to.include({ status, cursor: 'wait' });
     });
 
-    it(`admits a student before the automation is ${state}, and none after it`, async () => {
+    it(`admits a student before the automation is ${state}, and no student after it`, async () => {
       const automationId = await onTag();
       await inThisOrder(
         automationRow(automationId),
@@ -207,7 +207,7 @@ describe('races over automations', () => {
     });
   }
 
-  it('has no effect on a removed student, and no partial effect', async () => {
+  it('has no effect on a removed student, not even a part of an effect', async () => {
     const steps: Step[] = [
       { id: 'points', kind: 'award_points', points: 5 },
       { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -228,7 +228,7 @@ describe('races over automations', () => {
     }
   });
 
-  it('applies a step once if two workers take it at the same time', async () => {
+  it('applies a step once if two workers execute it at the same time', async () => {
     const steps: Step[] = [{ id: 'points', kind: 'award_points', points: 5 }, wait];
     const automationId = await buildAutomation(club.id, { steps }, start);
     const runId = await play.enroll(automationId, ada.id);
@@ -239,7 +239,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('active: points awarded, wait …');
   });
 
-  it('hands an e-mail over once if two workers reach it at the same time', async () => {
+  it('sends an e-mail once if two workers reach its step at the same time', async () => {
     const automationId = await buildAutomation(club.id, { steps: [{ id: 'mail', kind: 'send_email', email }] }, start);
     const runId = await play.enroll(automationId, ada.id);
     const step = () => takeStep(play.deps, runId, start.getTime());
@@ -249,7 +249,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  it('does not deadlock if a person opens an e-mail while its run takes a step', async () => {
+  it('does not deadlock if a person opens an e-mail while the run executes a step', async () => {
     const automationId = await buildAutomation(club.id, { steps: [{ id: 'mail', kind: 'send_email', email }] }, start);
     const runId = await play.enroll(automationId, ada.id);
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
@@ -282,7 +282,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('deleting a record that a draft names, while the draft is published', () => {
+  describe('deleting a record that a draft names, during the publication of the draft', () => {
     interface Named {
       id: Id;
       table: string;
@@ -328,7 +328,7 @@ describe('races over automations', () => {
     const lockOf = ({ table, id }: Named): Sql => sql`SELECT FROM ${raw(table)} WHERE id = ${id} FOR UPDATE`;
 
     for (const [what, build] of Object.entries(named)) {
-      it(`keeps ${what} in use after a publication, until the automation is archived`, async () => {
+      it(`keeps ${what} in use after a publication until the automation is archived`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [published, removed] = await inThisOrder(
@@ -341,7 +341,7 @@ describe('races over automations', () => {
         expect(await outcomeOf(one.remove())).not.to.equal('in_use');
       });
 
-      it(`publishes no version if ${what} is deleted first`, async () => {
+      it(`refuses the publication if ${what} is deleted first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [removed, published] = await inThisOrder(
@@ -370,7 +370,7 @@ describe('races over automations', () => {
     });
   });
 
-  it('keeps a tag in use while a step adds it, and the step succeeds', async () => {
+  it('keeps a tag in use while a step adds the tag, and the step succeeds', async () => {
     const steps: Step[] = [{ id: 'tag', kind: 'add_tag', tag_id: tag }];
     const automationId = await buildAutomation(club.id, { steps }, start);
     const runId = await play.enroll(automationId, ada.id);

@@ -1,4 +1,4 @@
-/** The steps of runs (AUTO-10 to AUTO-18). */
+/** Tests how runs execute their steps (AUTO-10 to AUTO-18). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -81,7 +81,7 @@ describe('a run', () => {
   };
   const storyOf = ({ automationId, runId }: { automationId: Id; runId: Id }) => play.story(automationId, runId);
 
-  it('takes its steps in order, each once, and records facts with their cause', async () => {
+  it('executes its steps in order, each once, and records facts with their cause', async () => {
     const run = await begin({
       steps: [
         { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken between two steps by its own effect; other runs of the student are', async () => {
+  it('is not woken between two steps by its own effect, but the student’s other runs are', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -118,7 +118,7 @@ describe('a run', () => {
     expect(woken).to.deep.equal([{ id: other.runId }]);
   });
 
-  it('ends a wait immediately if its own earlier effect satisfies it', async () => {
+  it('ends a wait immediately if an earlier effect of the run makes the condition true', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }, delay('long', 90, 'days')],
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
   });
 
-  it('counts runs at a step up to 1,000, and exactly without a step', async () => {
+  it('is counted at its step up to 1,000 runs, and exactly if the request names no step', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     await deps.db.source.query(
       `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
@@ -144,7 +144,7 @@ describe('a run', () => {
     await deps.db.source.query('DELETE FROM automations WHERE id = $1', [automationId]);
   });
 
-  it('decides a condition when it reaches it, and stores the answer of each rule', async () => {
+  it('evaluates a condition when it reaches the step, and stores the answer of each rule', async () => {
     const steps: Step[] = [
       {
         id: 'has',
@@ -171,7 +171,7 @@ describe('a run', () => {
     expect((await play.read(second.automationId, second.runId)).path[0]?.answers).to.deep.equal([false, true]);
   });
 
-  it('waits exactly for its time, and looks at nothing else meanwhile', async () => {
+  it('waits exactly until its time, and evaluates nothing during the wait', async () => {
     const run = await begin({ steps: [delay('pause', 3, 'days'), { id: 'end', kind: 'exit' }] });
     await play.pass(3 * day - 1);
     expect(await storyOf(run)).to.equal('active: pause …');
@@ -179,7 +179,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_step: pause time_over, end exit_step');
   });
 
-  it('waits for a condition until a fact makes it true, or until its last day', async () => {
+  it('waits for a condition until a fact makes it true, or until the last day of the wait', async () => {
     const steps: Step[] = [
       {
         id: 'until',
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(await storyOf(late)).to.equal('completed: until else, missed awarded');
   });
 
-  it('ends a wait of 90 days in the middle, at the fact that makes exit_when true', async () => {
+  it('ends in the middle of a wait of 90 days when a fact makes exit_when true', async () => {
     const run = await begin({ exit_when: hasTag(tag), steps: [delay('long', 90, 'days')] });
     await play.pass(45 * day);
     await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
@@ -224,7 +224,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
   });
 
-  it('ends when its open access ends by time, without a fact', async () => {
+  it('ends when its access ends by time, without a fact', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -236,7 +236,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: long access_lost');
   });
 
-  it('stays in its version after a new publication, and new runs take the new version', async () => {
+  it('stays in its version after a new publication, and new runs use the new version', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'old', kind: 'award_points', points: 1 }] });
     await play.settle();
     await buildVersion(club.id, run.automationId, { steps: [{ id: 'new', kind: 'award_points', points: 2 }] }, start);
@@ -249,7 +249,7 @@ describe('a run', () => {
     );
   });
 
-  it('is held at its step by a pause while its deadline runs, and continues afterwards', async () => {
+  it('is held at its step by a pause, although its deadline passes, and continues afterwards', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -260,7 +260,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
   });
 
-  it('checks exits first when a pause ends, before a passed deadline', async () => {
+  it('checks the reasons to exit before a passed deadline when a pause ends', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
@@ -274,7 +274,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
   });
 
-  it('is released after a pause in pages of 1, 2, 4 … one second apart', async () => {
+  it('is released after a pause in pages of 1, 2, 4 … runs, one second apart', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
     await play.settle();
@@ -292,7 +292,7 @@ describe('a run', () => {
     expect(heldCounts).to.deep.equal([6, 4, 0, 0]);
   });
 
-  it('ends in the middle of a wait if its automation is archived', async () => {
+  it('ends in the middle of a wait if the automation is archived', async () => {
     const run = await begin({ steps: [delay('wait', 90, 'days')] });
     await play.settle();
     await archiveAutomation(deps, club.id, run.automationId, play.now());
@@ -300,7 +300,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited archived: wait archived');
   });
 
-  it('sends one mail, fills the copy in, and goes on', async () => {
+  it('sends one mail, personalizes its text, and continues', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
     expect(await storyOf(run)).to.equal('completed: mail sent');
@@ -312,7 +312,7 @@ describe('a run', () => {
     });
   });
 
-  it('retries a temporary refusal, and takes every other outcome as final', async () => {
+  it('retries a temporary refusal, and treats every other outcome as final', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -337,7 +337,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(before);
   });
 
-  it('skips an address that no mail server accepts, and goes on', async () => {
+  it('skips a mail to an address that no mail server accepts, and continues', async () => {
     await alter('students', ada.id, { email: `${'a'.repeat(65)}@example.com` });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('then', 1, 'days')] });
     await play.settle();
@@ -345,12 +345,12 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('stops writing to an address after the provider reports a bounce (CAMP-15)', async () => {
+  it('sends no mail to an address after the provider has reported a bounce (CAMP-15)', async () => {
     play.answer = () => ({ kind: 'accepted', reply: '250 2.0.0 Ok: queued as AUTO4F5C11' });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
-    const [given] = play.given;
-    expect(given?.messageId).to.equal(`<${given?.headers['X-Club-Mail-Id']}@platform.example>`);
+    const [message] = play.given;
+    expect(message?.messageId).to.equal(`<${message?.headers['X-Club-Mail-Id']}@platform.example>`);
     const bounced = { kind: 'bounced', at: play.now(), mailId: undefined, providerId: 'AUTO4F5C11' } as const;
     expect(await recordEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
     const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
@@ -358,7 +358,7 @@ describe('a run', () => {
     expect(await storyOf(next)).to.equal('completed: mail bounced');
   });
 
-  it('goes on as soon as a person opens its e-mail, but not for a machine (CAMP-13)', async () => {
+  it('continues when a person opens the e-mail, but not when a machine does (CAMP-13)', async () => {
     const opened = {
       match: 'all' as const,
       rules: [{ kind: 'email_opened' as const, negate: false, step_id: 'mail' }],
@@ -387,7 +387,7 @@ describe('a run', () => {
     });
   });
 
-  it('does not repeat a mail whose worker died, and records the unknown outcome', async () => {
+  it('does not repeat a mail whose worker died, and records an unknown outcome', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_handed_over') throw new Error('The worker died');
@@ -404,7 +404,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('settles a mail as unknown after its lease if its worker died and its run ended', async () => {
+  it('records the outcome unknown for a mail after its lease if its worker died and the run has ended', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -421,7 +421,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('keeps the unknown outcome of a cut-off mail, also for a removed student', async () => {
+  it('keeps the unknown outcome of a mail that was cut off, also for a removed student', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());
@@ -436,7 +436,7 @@ describe('a run', () => {
     ['ended by hand', 'canceled'],
     ['ended by the removal of its student', 'student_removed'],
   ] as const)
-    it(`skips a deferred mail if its run was ${what} meanwhile`, async () => {
+    it(`skips a deferred mail if the run was ${what} before the next try`, async () => {
       const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
       play.answer = async () => {
         if (reason === 'canceled') await exitRun(deps, club.id, run.automationId, run.runId, play.now());
@@ -448,7 +448,7 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
-  it('names the end of a lease by the clock of Postgres, although it has passed by the run’s clock', async () => {
+  it('waits until a lease ends by the clock of Postgres, even if it has ended by the worker’s clock', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -463,7 +463,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('looks again after its e-mail was sent if another look has parked it meanwhile', async () => {
+  it('looks again after its e-mail was sent if another look has put it to sleep in the meantime', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -475,7 +475,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.match(/^active: mail sent/);
   });
 
-  it('skips a mail whose address is suppressed between the look and its claim', async () => {
+  it('skips a mail whose address is suppressed between the look and the claim', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
     let looks = 0;
@@ -492,7 +492,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('uses nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
+  it('uses nothing of the rate and of the day’s limit for a mail that a pause stops before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -512,27 +512,27 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('waits in Postgres for a hanging mail server, longer each time, and then mails once (AUTO-13)', async () => {
+  it('waits in Postgres for a mail server that hangs, longer each time, and then mails once (AUTO-13)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
     const looks: number[] = [];
     play.deps.smtp = { ...smtp, onConnectionWithin: async () => void looks.push(play.now().getTime()) };
     await play.pass(6 * hour);
-    expect(looks.length, 'looks in six hours').to.be.within(30, 120);
-    const [left] = await deps.db.source.query(
+    expect(looks.length, 'looks again after six hours').to.be.within(30, 120);
+    const [row] = await deps.db.source.query(
       `SELECT allowance, day.mails AS taken, mail.status, attempt_count AS attempts FROM mail_senders
          JOIN club_bulk_days day USING (club_id) JOIN mails mail USING (club_id) WHERE club_id = $1`,
       [club.id],
     );
-    expect(left).to.deep.equal({ allowance: 100, taken: 0, status: 'pending', attempts: 0 });
+    expect(row).to.deep.equal({ allowance: 100, taken: 0, status: 'pending', attempts: 0 });
     play.deps.smtp = smtp;
     await play.pass(hour);
     expect(await storyOf(run)).to.equal('completed: mail sent');
     expect(play.given).to.have.length(1);
   });
 
-  it('ends with the access that was open when its first e-mail went out', async () => {
+  it('ends with the access that existed when its first e-mail was sent', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -544,7 +544,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('checks access that ends by time while a mail server refuses temporarily', async () => {
+  it('checks whether access has ended by time while a mail server refuses temporarily', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 30_000);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -554,7 +554,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail access_lost');
   });
 
-  it('records sent if the server accepted the e-mail while Postgres was unreachable', async () => {
+  it('records sent if the mail server accepted the e-mail while Postgres was unreachable', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { source } = play.deps.db;
     play.answer = () => {
@@ -571,7 +571,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('accepts a late acceptance after its mail was given up', async () => {
+  it('records sent if the acceptance arrives after the mail was given up', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -585,7 +585,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'sent', last_error: null }]);
   });
 
-  it('sends at most the club’s daily number of e-mails, and the others the next day (CAMP-41)', async () => {
+  it('sends at most the club’s daily number of e-mails, and the other e-mails the next day (CAMP-41)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(1), domains: [] };
     const automationId = await publish({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const berta = await buildStudent(club.id, { name: 'Berta Brook' });
@@ -593,19 +593,19 @@ describe('a run', () => {
     await play.pass(11 * hour);
     expect(play.given).to.have.length(1);
     const [sender] = await deps.db.source.query(`SELECT allowance FROM mail_senders WHERE club_id = $1`, [club.id]);
-    expect(sender, '100 less the sent mail').to.deep.equal({ allowance: 99 });
+    expect(sender, '100 minus the sent mail').to.deep.equal({ allowance: 99 });
     await play.pass(2 * hour);
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('publishes no version with an image that cannot become a picture, and names its block', async () => {
+  it('publishes no version with an image that cannot be converted for e-mails, and names the block', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const draft = await draftWithImage(Buffer.from('no image'));
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
     const listed = async () =>
       (await problemsOf(deps.db, club.id, draft)).problems.map(({ path, code }) => [path, code]);
-    expect(await listed(), 'it is not processed').to.deep.equal([]);
-    for (const when of ['found while it is published', 'known before']) {
+    expect(await listed(), 'the image is not processed').to.deep.equal([]);
+    for (const when of ['the problem that is found during the publication', 'known before']) {
       const refused = publishAutomation({ ...deps, images }, club.id, record.id, '*', start);
       const message = await refused.catch((error: DomainError) => `${error.code}: ${error.message}`);
       expect(message, when).to.match(
@@ -615,7 +615,7 @@ describe('a run', () => {
     }
   });
 
-  /** @returns a draft that mails an image of the library. `mediaId` is the image */
+  /** @returns a draft with an e-mail that shows an image of the library. `mediaId` is the id of the image */
   const draftWithImage = async (bytes: Buffer, mediaId = newId()) => {
     const objectKey = `library/${newId()}`;
     await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
@@ -645,7 +645,7 @@ describe('a run', () => {
     };
   };
 
-  it('shows an image that was copied at publication, also after it left the library', async () => {
+  it('shows an image that was copied at the publication, also after the library has lost the image', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -660,10 +660,10 @@ describe('a run', () => {
     const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(play.given[0]?.html ?? '') ?? [];
     expect(url).to.match(new RegExp(`^${images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
     expect((await fetch(url)).headers.get('content-type')).to.equal('image/jpeg');
-    expect(play.given[0]?.html, 'as wide as it is').to.match(/<img[^>]* width="20"/);
+    expect(play.given[0]?.html, 'as wide as the original').to.match(/<img[^>]* width="20"/);
   });
 
-  describe('looks again', () => {
+  describe('that waits looks again', () => {
     const learnerOf = async (lessons: number) => {
       const course = await buildOpenCourse(club.id, { lessons });
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId: course.deliveryId, startsAt: start });
@@ -678,7 +678,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('at a completion that is undone or repeated, without a fact', async () => {
+    it('when a completion is undone or repeated, without a fact', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({
@@ -703,7 +703,7 @@ describe('a run', () => {
       expect(await storyOf(run)).to.equal('completed: undone then, redone then');
     });
 
-    it('if a lesson of a watched course is withdrawn or published', async () => {
+    it('when a lesson of a watched course is withdrawn or published', async () => {
       const { course, lessons, reader } = await learnerOf(2);
       const [first, second] = lessons;
       await completeLesson(completing(), reader, first?.public_id ?? '', start);
@@ -756,9 +756,9 @@ describe('a run', () => {
     });
   });
 
-  it('reports each completed step once to metrics, and the end', async () => {
+  it('counts each completed step and its end once in the metrics', async () => {
     const reports: string[] = [];
-    play.deps.onStep = ({ left, ended }) => reports.push([left, ended].filter(Boolean).join(' '));
+    play.deps.onStep = ({ completedKind, ended }) => reports.push([completedKind, ended].filter(Boolean).join(' '));
     const run = await begin({
       steps: [
         { id: 'mail', kind: 'send_email', email },
@@ -767,14 +767,14 @@ describe('a run', () => {
       ],
     });
     await play.settle();
-    expect(reports.splice(0), 'the wait is entered with the mail').to.deep.equal(['send_email']);
+    expect(reports.splice(0), 'the run enters the wait in the transaction of the mail').to.deep.equal(['send_email']);
     await takeStep(play.deps, run.runId, play.now().getTime());
     await play.pass(10 * minute);
     await takeStep(play.deps, run.runId, play.now().getTime());
     expect(reports).to.deep.equal(['', 'wait', 'award_points completed', '']);
   });
 
-  it('does nothing twice if a worker dies before the commit', async () => {
+  it('applies nothing twice if a worker dies before the commit', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 5 }] });
     for (const place of ['run_step_decided', 'run_step_done'] as const) {
       play.deps.failpoint = async (name) => {
@@ -791,7 +791,7 @@ describe('a run', () => {
     expect(Number(points)).to.equal(5);
   });
 
-  it('fails visibly at an unknown kind of step, and can be resumed', async () => {
+  it('fails with a visible reason at an unknown kind of step, and can be resumed', async () => {
     const automationId = await publish({ steps: [{ id: 'future', kind: 'award_points', points: 1 }] });
     await deps.db.source.query(
       `UPDATE automation_versions SET definition = jsonb_set(definition, '{steps,0,kind}', '"teleport"') WHERE automation_id = $1`,
@@ -805,7 +805,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('failed unknown_step_kind: future …unknown_step_kind');
   });
 
-  it('fails after internal errors that last for a day', async () => {
+  it('fails after internal errors that continue for a day', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     play.deps.failpoint = async () => {
       throw new Error('An internal error');
@@ -824,7 +824,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: points awarded');
   });
 
-  it('fails if the record that its step names was deleted, and can then be ended by hand', async () => {
+  it('fails if the record that its step names was deleted, and a person can then end it', async () => {
     const run = await begin({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] });
     await deps.db.source.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tag, start]);
     await play.settle();
@@ -840,7 +840,7 @@ describe('a run', () => {
     ['after_exit', 1],
     ['always', 20],
   ] as const)
-    it(`is not resumed besides ${others} active run(s) with reentry ${reentry}`, async () => {
+    it(`cannot be resumed besides ${others} active run(s) with reentry ${reentry}`, async () => {
       const run = await begin({ reentry, steps: [delay('wait', 10)] });
       await play.settle();
       await deps.db.source.query(
@@ -854,7 +854,7 @@ describe('a run', () => {
       expect(await resume()).to.include({ status: 'active' });
     });
 
-  it('ends if access is lost that was open only while its e-mail was being sent', async () => {
+  it('ends if access that existed only while the e-mail was being sent is lost', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: enrollment } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start });
     const run = await begin({
@@ -867,7 +867,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('ends by hand at any step, and its waiting e-mail is not sent', async () => {
+  it('can be ended by a person at any step, and its waiting e-mail is not sent', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -877,7 +877,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends with the removal of its student, without a path; counts and keys stay', async () => {
+  it('ends when its student is removed, and loses its path but not its counts and keys', async () => {
     const run = await begin({ steps: [delay('wait', 10)] });
     await play.settle();
     await removeStudent(deps, club.id, ada.id, play.now());
@@ -915,7 +915,7 @@ async function expectRejected(work: Promise<unknown>): Promise<void> {
   expect(error).to.be.instanceOf(Error);
 }
 
-describe('entering an automation', () => {
+describe('an automation that students enter', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;
@@ -957,7 +957,7 @@ describe('entering an automation', () => {
   const countOf = async (automationId: Id) =>
     (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1 })).total;
 
-  it('follows only the facts that its trigger and its lists match', async () => {
+  it('reacts only to facts that match the trigger and its lists', async () => {
     const [tag, other] = [await buildTag(club.id), await buildTag(club.id)];
     const automationId = await onTag(tag);
     await retag(other);
@@ -982,18 +982,18 @@ describe('entering an automation', () => {
       expect(await countOf(automationId)).to.equal(afterwards);
     });
 
-  it('always: admits at most 20 active runs of a student', async () => {
+  it('admits at most 20 active runs of a student with reentry always', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     for (let times = 0; times < 22; times++) await retag(tag);
     expect(await countOf(automationId)).to.equal(20);
   });
 
-  it('ends a cycle of automations after 10 links', async () => {
+  it('stops automations that trigger each other in a cycle after 10 links', async () => {
     const [tag, back] = [await buildTag(club.id), await buildTag(club.id)];
-    const swap = (put: Id, take: Id): Step[] => [
-      { id: 'take', kind: 'remove_tag', tag_id: take },
-      { id: 'put', kind: 'add_tag', tag_id: put },
+    const swap = (added: Id, removed: Id): Step[] => [
+      { id: 'take', kind: 'remove_tag', tag_id: removed },
+      { id: 'put', kind: 'add_tag', tag_id: added },
     ];
     const first = await onTag(tag, { steps: swap(back, tag) });
     const second = await onTag(back, { steps: swap(tag, back) });
@@ -1003,7 +1003,7 @@ describe('entering an automation', () => {
     expect(rows.map(({ error_code: code }) => code)).to.deep.equal(['cycle_limit']);
   });
 
-  it('admits no student while paused, and none later for earlier facts', async () => {
+  it('admits no student while the automation is paused, and none later for facts from the pause', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag);
     await pauseAutomation(deps, club.id, automationId, play.now());
@@ -1013,7 +1013,7 @@ describe('entering an automation', () => {
     expect(await countOf(automationId)).to.equal(0);
   });
 
-  it('follows each kind of fact if all lists match, and knows the access of the fact', async () => {
+  it('reacts to each kind of fact if all lists match, and stores the access of the fact', async () => {
     const furnished = await buildFurnishedClub();
     const { id: clubId, records } = furnished;
     const idOf = async (table: string) =>
@@ -1080,7 +1080,7 @@ describe('entering an automation', () => {
     }
   });
 
-  it('admits students without a lock together, and gives a locked one back to be given alone', async () => {
+  it('admits several students together, and returns a locked student to be admitted alone', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
     const other = await buildStudent(club.id);
@@ -1094,7 +1094,7 @@ describe('entering an automation', () => {
     expect(await countOf(automationId)).to.equal(2);
   });
 
-  it('admits no student without the plan; runs inside finish', async () => {
+  it('admits no student if the plan lacks automations, and existing runs end normally', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     await retag(tag);
@@ -1106,7 +1106,7 @@ describe('entering an automation', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('has the priority of its fact, and bulk by hand; restored access is no grant (AUTO-18)', async () => {
+  it('has the priority of the fact, or bulk if manual, and does not follow restored access (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1134,7 +1134,7 @@ describe('entering an automation', () => {
     expect(await countOf(onAccess)).to.equal(0);
   });
 
-  it('once and after_exit: starts one run for two facts at the same moment', async () => {
+  it('starts one run for several simultaneous facts with reentry once or after_exit', async () => {
     const tag = await buildTag(club.id);
     for (const reentry of ['once', 'after_exit'] as const) {
       const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
@@ -1144,7 +1144,7 @@ describe('entering an automation', () => {
     }
   });
 
-  it('applies an effect before a removal, or never', async () => {
+  it('applies an effect completely before a removal of the student, or not at all', async () => {
     for (let times = 0; times < 8; times++) {
       const bob = await buildStudent(club.id);
       const tag = await buildTag(club.id);
@@ -1173,7 +1173,7 @@ describe('entering an automation', () => {
       sql`SELECT subject_id AS id, priority FROM wakes WHERE workflow_type = 'automationRun' AND club_id = ${club.id} ORDER BY seq`,
     );
 
-  it('starts nothing twice for a repeated fact', async () => {
+  it('starts no second run for a repeated fact', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     const fact = factOf(tag);
@@ -1182,7 +1182,7 @@ describe('entering an automation', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('counts wakes of runs as bulk if 16 of the club wait, but not of other clubs and types (AUTO-20)', async () => {
+  it('counts a wake of a run as bulk if 16 wakes of the club’s runs wait (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

@@ -1,4 +1,4 @@
-/** The events of the payment processor (BILL-1), one by one and together. */
+/** Tests how events of the payment processor are read (BILL-1), each alone and several together. */
 import { expect } from 'chai';
 import {
   planOfPriceBy,
@@ -48,37 +48,37 @@ const named = { metadata: { club_id: 'club_1' } };
 describe('an event of the payment processor', () => {
   for (const [what, type, object, expected] of [
     [
-      'a checkout names its customer, subscription and club',
+      'names its customer, subscription and club in a checkout',
       'checkout.session.completed',
       { customer: 'cus_1', subscription: 'sub_1', ...named },
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'a checkout with its records expanded says the same',
+      'says the same in a checkout whose records are expanded',
       'checkout.session.completed',
       { customer: { id: 'cus_1' }, subscription: { id: 'sub_1' }, ...named },
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'a checkout does not name its club by a value that a buyer can set in a link',
+      'does not name the club of a checkout by a value that a buyer can set in a link',
       'checkout.session.completed',
       { client_reference_id: 'club_1' },
       {},
     ],
     [
-      'a new subscription says its plan, state and end of period',
+      'says the plan, state and end of period of a new subscription',
       'customer.subscription.created',
       subscriptionOf(named),
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'a subscription in the older shape has the end of its period beside its items',
+      'says the end of period of a subscription in the older shape, which has it beside its items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
     ],
     [
-      'a subscription whose first item is another price says the plan of the second, and its period',
+      'says the plan and period of a subscription’s second item if the first item has another price',
       'customer.subscription.updated',
       subscriptionOf({
         items: { data: [itemOf(null, 'price_0', start + 1), itemOf('starter', 'price_1', start + 2)] },
@@ -86,56 +86,56 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(2) },
     ],
     [
-      'a subscription of unknown prices says so, with the period of the first',
+      'says that the prices of a subscription are unknown, with the period of the first price',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('gold', 'price_0', start + 1), itemOf(null, 'price_1', start + 2)] } }),
       { ...read, status: 'active', currentPeriodEnd: at(1), priceUnknown: true },
     ],
     [
-      'a subscription without items has an unknown price',
+      'says that a subscription without items has an unknown price',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: { 0: itemOf('starter') } } }),
       { ...read, status: 'active', priceUnknown: true },
     ],
     [
-      'a subscription that ends has no unknown price',
+      'says nothing of an unknown price if the subscription ends',
       'customer.subscription.updated',
       subscriptionOf({ status: 'canceled', items: undefined }),
       { ...read, status: 'canceled' },
     ],
     [
-      'a subscription that has not begun says neither plan nor state',
+      'says neither plan nor state of a subscription that has not begun',
       'customer.subscription.updated',
       subscriptionOf({ status: 'incomplete', items: { data: [itemOf('business')] } }),
       read,
     ],
     [
-      'a subscription without a state says neither plan nor state',
+      'says neither plan nor state of a subscription without a state',
       'customer.subscription.created',
       subscriptionOf({ status: undefined, items: undefined }),
       read,
     ],
     [
-      'a deleted subscription is canceled, whatever its own word and price',
+      'says that a deleted subscription is canceled, although its record has another state and price',
       'customer.subscription.deleted',
       subscriptionOf({ items: { data: [itemOf('gold')] } }),
       { ...read, status: 'canceled' },
     ],
     [
-      'a paid invoice says that its subscription is active',
+      'says that the subscription of a paid invoice is active',
       'invoice.paid',
       { customer: 'cus_1', parent: { subscription_details: { subscription: 'sub_1', ...named } } },
       { ...read, status: 'active', namedClub: 'club_1' },
     ],
     [
-      'a failed invoice in the older shape says that its subscription is past due',
+      'says that the subscription of a failed invoice in the older shape is past due',
       'invoice.payment_failed',
       { customer: 'cus_1', subscription: 'sub_1' },
       { ...read, status: 'past_due' },
     ],
-    ['an event of another type says nothing', 'customer.created', { customer: 'cus_1' }, {}],
-    ['an event named as a property of every object says nothing', 'toString', { customer: 'cus_1' }, {}],
-    ['an event about nothing says nothing', 'checkout.session.completed', null, {}],
+    ['says nothing if its type is unknown', 'customer.created', { customer: 'cus_1' }, {}],
+    ['says nothing if its type is the name of a property of every object', 'toString', { customer: 'cus_1' }, {}],
+    ['says nothing if it has no object', 'checkout.session.completed', null, {}],
   ] as const)
     it(what, () => {
       expect(dataOf(type, object)).to.deep.equal({ ...saysNothing, ...expected });
@@ -149,11 +149,11 @@ describe('an event of the payment processor', () => {
     ['paused', 'past_due'],
     ['canceled', 'canceled'],
   ] as const)
-    it(`with a subscription that is ${word} states ${status}`, () => {
+    it(`states ${status} for a subscription that is ${word}`, () => {
       expect(dataOf('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
     });
 
-  it('takes a plan from the configured price before the lookup key, if both name one', () => {
+  it('reads the plan from the configured price before the lookup key if both name a plan', () => {
     const planOfPrice = planOfPriceBy(['price_1=starter', 'price_2=gold']);
     const planOf = (id: string | null, lookupKey: string | null) => planOfPrice({ id, lookupKey });
     expect([planOf('price_1', 'business'), planOf('price_2', 'business'), planOf(null, 'trial')]).to.deep.equal([
@@ -177,8 +177,8 @@ describe('an event of the payment processor', () => {
     ['without a time', { created: null }],
     ['with the time 0', { created: 0 }],
     ['with a time in fractions of a second', { created: start + 0.5 }],
-    ['with a time in a text', { created: String(start) }],
-    ['with a time in thousands of years', { created: 1e11 }],
+    ['with its time as text', { created: String(start) }],
+    ['with a time thousands of years ahead', { created: 1e11 }],
   ] as const)
     it(`is refused ${what}`, () => {
       expect(readEvent(Object.assign({ id: 'evt_1', type: 'x', created: start }, changes), byLookupKey)).to.equal(
@@ -208,7 +208,7 @@ describe('an event of the payment processor', () => {
   });
 });
 
-/** An event of one subscription and customer that states a plan, one second after another. */
+/** An event that states the plan of one subscription and customer. Each event is a second after the one before. */
 const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => ({
   id: `evt_${second}`,
   type: 'customer.subscription.updated',
@@ -226,9 +226,9 @@ const silent = { plan: null, status: null } as const;
 
 describe('the plan from the events of a club', () => {
   for (const [what, events, expected] of [
-    ['the opening plan, without events', [], { ...opening, customerId: null }],
+    ['is the opening plan without events', [], { ...opening, customerId: null }],
     [
-      'the opening plan with the newest customer, if no event states a plan',
+      'is the opening plan with the newest customer if no event states a plan',
       [
         event(1, { ...silent, customerId: 'cus_1', subscriptionId: null }),
         event(2, { ...silent, customerId: 'cus_2' }),
@@ -237,12 +237,12 @@ describe('the plan from the events of a club', () => {
       { ...opening, customerId: 'cus_2' },
     ],
     [
-      'nothing, if a plan belongs to no subscription',
+      'is the opening plan if the stated plan belongs to no subscription',
       [event(1, { subscriptionId: null })],
       { ...opening, customerId: 'cus_1' },
     ],
     [
-      'of each field the last that was said',
+      'has the last stated value of each field',
       [
         event(1, { plan: 'business', currentPeriodEnd: at(50) }),
         event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),
@@ -258,7 +258,7 @@ describe('the plan from the events of a club', () => {
       },
     ],
     [
-      'an active plan, if no event states a status',
+      'is active if no event states a status',
       [event(1, { status: null })],
       {
         plan: 'starter',
@@ -276,7 +276,7 @@ describe('the plan from the events of a club', () => {
 
   for (const [what, events, expected] of [
     [
-      'the newest subscription that lives',
+      'is the plan of the newest subscription that has not ended',
       [
         event(1, { subscriptionId: 'sub_1', plan: 'starter' }),
         event(2, { subscriptionId: 'sub_2', plan: 'business' }),
@@ -285,7 +285,7 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'business', status: 'active' },
     ],
     [
-      'the newest of subscriptions that have all ended, with the plan after cancellation',
+      'names the newest subscription if all have ended, with the plan after cancellation',
       [
         event(1, { subscriptionId: 'sub_1', plan: 'business', status: 'canceled' }),
         event(2, { subscriptionId: 'sub_2', plan: 'business', status: 'canceled' }),
@@ -293,17 +293,17 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'starter', status: 'canceled' },
     ],
     [
-      'a canceled subscription, whatever is said of it later',
+      'stays canceled after a subscription is canceled, even if later events state a plan',
       [event(1, { plan: 'business', status: 'canceled' }), event(2, { plan: 'business' })],
       { plan: 'starter', status: 'canceled' },
     ],
     [
-      'what the later id says, of two events of one type and second',
+      'follows the event with the later id if two events have the same type and second',
       [event(1, { id: 'evt_b', plan: 'business' }), event(1, { id: 'evt_a', plan: 'professional' })],
       { plan: 'business' },
     ],
     [
-      'least of events whose type says nothing, within a second',
+      'ranks events of unknown types lowest within a second',
       [
         event(1, { type: 'unheard.of', plan: 'professional' }),
         event(1, { type: 'checkout.session.completed', plan: 'business' }),

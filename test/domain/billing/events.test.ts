@@ -13,7 +13,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
 
-/** One event of the processor, at some second, of one of two subscriptions of the club's customer. */
+/** One event of the payment processor at some second. It concerns one of two subscriptions of the club's customer. */
 const anyEvent = fc.record({
   what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
   at: fc.integer({ min: start, max: start + 8 }),
@@ -42,7 +42,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
 }
 
 describe('events of the payment processor', () => {
-  it('lead to one plan in any order, repeated, and received at the same time', async function () {
+  it('lead to the same plan in any order, repeated, and received at the same time', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     await fc.assert(
@@ -56,7 +56,7 @@ describe('events of the payment processor', () => {
           );
           const ids = story.map(() => newId());
           for (const [turn, { id, customer }] of clubs.entries()) {
-            // One event that names the club is always among them, at some position.
+            // One event that names the club is always included, at some position.
             const whole: Told[] = [
               ...story,
               { what: 'checkout', at: start, subscription: 'sub_a', plan: 'starter', status: 'active' },
@@ -90,7 +90,7 @@ describe('events of the payment processor', () => {
     expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
   });
 
-  it('of two concurrent customers of one club: the later subscription decides the plan', async () => {
+  it('use the later subscription if two concurrent customers of one club each buy a plan', async () => {
     const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
@@ -106,7 +106,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('record the club’s excess as soon as it has a plan that bills overage (BILL-7)', async () => {
+  it('record the club’s excess as soon as the club has a plan that bills overage (BILL-7)', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await buildStudentCount(clubId, plans.business.allowances.students.included + 4);
@@ -121,7 +121,7 @@ describe('events of the payment processor', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 4']);
   });
 
-  it('give the same plan in reverse order, and starter after the cancellation', () => {
+  it('give the same plan in reverse order, and the starter plan after the cancellation', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 10 }), (story) => {
         const events = story.map((one) => eventOf(one, 'cus', newId())).filter(({ priceUnknown }) => !priceUnknown);
@@ -136,7 +136,7 @@ describe('events of the payment processor', () => {
     );
   });
 
-  it('that end an older subscription leave the newer one active', () => {
+  it('keep the newer subscription active if an older subscription ends', () => {
     const about = { at: start, plan: 'business', subscription: 'sub_a', customer: 'cus' };
     const events = [
       billingEvents.subscription('created', { ...about, plan: 'starter' }),

@@ -12,7 +12,7 @@ describe('a plan', () => {
     ['professional', 10_000, 500_000_000_000, 5_000, 'refused'],
     ['business', 50_000, 2_000_000_000_000, 50_000, 'billed'],
   ] as const)
-    it(`${name} includes ${students} students, ${storage / gigabyte} GB and ${aiBudget} cents of AI; beyond: ${overage}`, () => {
+    it(`includes ${students} students, ${storage / gigabyte} GB, ${aiBudget} cents of AI; overage: ${overage} (${name})`, () => {
       expect(plans[name].allowances).to.deep.equal({
         students: { included: students, overage },
         storage_bytes: { included: storage, overage },
@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('has all features from professional on; a trial has all but hosted videos, a starter four', () => {
+  it('includes all features from professional on; a trial lacks hosted videos, a starter plan has four', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],
@@ -30,7 +30,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('changes to the smallest paid plan after a cancellation', () => {
+  it('becomes the smallest paid plan after a cancellation', () => {
     expect(planAfterCancellation).to.equal('starter');
   });
 });
@@ -44,13 +44,13 @@ describe('an add-on', () => {
     });
   });
 
-  it('is charged again after 5 and 30 s, 2, 10 and 30 min, then each hour, for 23 hours', () => {
+  it('retries a failed charge after 5 and 30 s, 2, 10 and 30 min, then each hour, for 23 hours', () => {
     const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 100].map((attempts) => waitAfterCharge(attempts) / 1_000);
     expect(seconds).to.deep.equal([5, 5, 30, 120, 600, 1_800, 3_600, 3_600, 3_600]);
     expect(chargesUntilMs).to.equal(82_800_000);
   });
 
-  it('has a longer lease than the three calls of an attempt, of 10 s each', () => {
+  it('has a lease longer than the three calls of an attempt, of 10 s each', () => {
     expect(addOnLeaseSeconds).to.equal(60);
   });
 });

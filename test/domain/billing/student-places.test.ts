@@ -53,7 +53,7 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   },
 };
 
-/** A person who has signed up and not confirmed, with the token for the confirmation. */
+/** A person who has signed up but not confirmed, with the token for the confirmation. */
 async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
   const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
   const { db, vault } = await testDeps();
@@ -71,7 +71,7 @@ describe('seats for students', () => {
 
   for (const [way, add] of Object.entries(ways)) {
     describe(`taken by ${way}`, () => {
-      it('gives the last seat, and rejects the next request with limit_reached and no trace', async () => {
+      it('gives away the last seat, and rejects the next request with limit_reached without a trace', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -99,8 +99,8 @@ describe('seats for students', () => {
     });
   }
 
-  describe('of pending sign-ups (DEC-62)', () => {
-    it('are not taken at a sign-up; a full club rejects sign-ups of known and unknown addresses', async () => {
+  describe('for pending sign-ups (DEC-62)', () => {
+    it('uses no seat for a sign-up, and rejects sign-ups of known and unknown addresses in a full club', async () => {
       await buildPlan(clubId, 'starter');
       await buildStudents(clubId, included('starter') - 1);
       const signUp = async (email: string) =>
@@ -113,7 +113,7 @@ describe('seats for students', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('keeps a link valid in a full club until a seat is free', async () => {
+    it('keeps a sign-up’s link valid in a full club until a seat is free', async () => {
       await buildPlan(clubId, 'starter');
       const pending = await buildPending(clubId);
       await buildStudents(clubId, included('starter') - 1);
@@ -124,7 +124,7 @@ describe('seats for students', () => {
       expect(await ending(confirmPending(pending))).to.equal('token_gone');
     });
 
-    it('gives one seat to one of a confirmation and a purchase', async () => {
+    it('gives the last seat to either a confirmation or a purchase', async () => {
       await buildPlan(clubId, 'business');
       await buildStudentCount(clubId, included('business'));
       const { email, token } = await buildPending(clubId);
@@ -152,7 +152,7 @@ describe('seats for students', () => {
     );
   });
 
-  it('takes no seat for a known student', async () => {
+  it('uses no seat for a student who exists already', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
@@ -162,7 +162,7 @@ describe('seats for students', () => {
     expect(found).to.deep.equal({ studentId: id, created: false, takenOver: false });
   });
 
-  it('adds the excess of concurrent additions, in the month of the club’s time zone', async () => {
+  it('adds up the excess of concurrent additions, in the month of the club’s time zone', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
@@ -183,12 +183,12 @@ describe('seats for students', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('counts the month by Node’s knowledge of the zone, and by UTC without it (DEC-154)', async () => {
+  it('counts the month by Node’s rules of the time zone, and in UTC if Node does not know it (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const deps = await testDeps();
-    const summer = new Date('2026-03-31T22:30:00Z'); // April in summer time; Postgres knows CET without summer time
+    const summer = new Date('2026-03-31T22:30:00Z'); // April in summer time. Postgres reads CET without summer time.
     for (const [zone, turnsAt] of [
       ['CET', '2026-04-30T22:00:00.000Z'],
       ['Mars/Olympus', '2026-04-01T00:00:00.000Z'],
@@ -216,7 +216,7 @@ describe('seats for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  describe('a new month for a club beyond its allowances (BILL-7)', () => {
+  describe('a new month for a club that exceeds its allowances (BILL-7)', () => {
     const november = new Date('2026-11-30T23:00:00Z');
     const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
     beforeEach(async () => {
@@ -240,14 +240,14 @@ describe('seats for students', () => {
       expect(await overagesOf(clubId)).to.deep.equal([inNovember, 'students 2026-12-01 1']);
     });
 
-    it('records each month that passed without a worker', async () => {
+    it('records each month in which no worker ran', async () => {
       const february = new Date('2027-02-10T00:00:00Z');
       while ((await turning(february)) > 0);
       const months = ['2026-12', '2027-01', '2027-02'].map((month) => `students ${month}-01 1`);
       expect(await overagesOf(clubId)).to.deep.equal([inNovember, ...months]);
     });
 
-    it('records storage and students', async () => {
+    it('records excess storage and excess students', async () => {
       const bytes = plans.business.allowances.storage_bytes.included + 9;
       await (
         await testDatabase()
@@ -257,7 +257,7 @@ describe('seats for students', () => {
       expect(await overagesOf(clubId)).to.deep.equal(december);
     });
 
-    it('ends with the excess, and with a plan that does not bill it', async () => {
+    it('records nothing after the excess ends, or with a plan that does not bill excess', async () => {
       await buildAddOn(clubId, { status: 'active', payment_id: 'pi_1', settled_at: november });
       expect(await turning(new Date('2026-12-01T03:00:00Z'))).to.equal(1);
       expect(await turning(new Date('2027-06-01T03:00:00Z'))).to.equal(0);
@@ -277,7 +277,7 @@ describe('seats for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
   });
 
-  it('gives an import all requested seats, or none', async () => {
+  it('gives an import either all requested seats or none', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
     const { db } = await testDeps();
@@ -285,7 +285,7 @@ describe('seats for students', () => {
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
-  it('gives seats for an active add-on, not for an unpaid one', async () => {
+  it('gives seats for an active add-on, but not for an unpaid one', async () => {
     const { db } = await testDeps();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
@@ -344,7 +344,7 @@ describe('seats for students', () => {
   });
 });
 
-/** Ignores that a concurrent removal or deletion has taken the student first. */
+/** Ignores the refusal if a concurrent removal or deletion has removed the student first. */
 async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   return act?.catch((error: unknown) => {
     const wasTaken = error instanceof DomainError && ['token_gone', 'not_found'].includes(error.code);
@@ -352,7 +352,7 @@ async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   });
 }
 
-/** The acts on a club's students. Removals and deletions take the first students they find. */
+/** The acts on a club's students. Removals and deletions act on the first students that they find. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
   buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
@@ -377,7 +377,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   },
   abandon: async (clubId) => {
     const { db } = await testDeps();
-    const rollback = new Error('Rolled back on purpose');
+    const rollback = new Error('The test rolls back');
     await db
       .transaction(async (tx) => {
         await requireStudents(tx, clubId, 3, now);
@@ -393,7 +393,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
 
 describe('plan features', () => {
   for (const [name, plan] of Object.entries<Plan>(plans)) {
-    it(`of ${name} are allowed, and all others rejected with feature_not_in_plan`, async () => {
+    it(`allow ${name} to the plans that include it, and reject all other plans with feature_not_in_plan`, async () => {
       const { manager } = (await testDeps()).db.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
@@ -407,13 +407,13 @@ describe('plan features', () => {
     });
   }
 
-  it('of professional are allowed to a new club', async () => {
+  it('allow all features of professional to a new club', async () => {
     const { manager } = (await testDeps()).db.source;
     const { id } = await buildClub();
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
-  it('are named with the plan only to an administrator when a feature is rejected', async () => {
+  it('are named with the required plan only to an administrator when a request is rejected', async () => {
     const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');

@@ -1,4 +1,4 @@
-/** Reads logos from the store for a document, whatever the store does (DEC-186). */
+/** Tests how the logo of a document is read from the store, also when the store fails (DEC-186). */
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -33,7 +33,7 @@ describe('the picture of a logo (DEC-186)', function () {
     return { storage, counts };
   };
 
-  it('is made once per file, and remembered', async () => {
+  it('is created once per file and cached', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const [club, logo] = [newId(), file()];
     const read = () => readLogo(storage, club, logo, size);
@@ -42,21 +42,21 @@ describe('the picture of a logo (DEC-186)', function () {
     expect([one === other, (await read()) === one, counts.reads]).to.deep.equal([true, true, 1]);
   });
 
-  it('is read and made from two files at a time, for all clubs', async () => {
+  it('is read and created from at most two files at the same time, for all clubs together', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const pictures = await Promise.all(Array.from({ length: 3 }, () => readLogo(storage, newId(), file(), size)));
     expect(pictures.filter((picture) => typeof picture === 'string')).to.deep.equal([]);
     expect([counts.reads, counts.most]).to.deep.equal([3, 2]);
   });
 
-  it('is read and made from one file per club at a time', async () => {
+  it('is read and created from at most one file of a club at the same time', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const club = newId();
     await Promise.all(Array.from({ length: 2 }, () => readLogo(storage, club, file(), size)));
     expect([counts.reads, counts.most]).to.deep.equal([2, 1]);
   });
 
-  it('is unavailable if the file is shorter than its row says, and read again later', async () => {
+  it('is unavailable if the file is shorter than its row says, and is read again later', async () => {
     let content = bytes.subarray(0, 100);
     const { storage, counts } = storeOf(() => content);
     const [club, logo] = [newId(), file()];
@@ -66,7 +66,7 @@ describe('the picture of a logo (DEC-186)', function () {
     expect(counts.reads).to.equal(2);
   });
 
-  it('is unreadable if the bytes are not an image, and never read again', async () => {
+  it('is unreadable if the bytes are not an image, and is never read again', async () => {
     const { storage, counts } = storeOf(() => Buffer.alloc(bytes.length, 0x61));
     const [club, logo] = [newId(), file()];
     expect(await readLogo(storage, club, logo, size)).to.equal('unreadable');

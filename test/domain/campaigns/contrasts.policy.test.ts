@@ -12,8 +12,8 @@ const student = (name: string, changes: Partial<Candidate> = {}): Candidate => (
 const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
-describe('contrasting students (CAMP-46)', () => {
-  it('shows each contrast by the strongest student, and fills up with the newest', () => {
+describe('the choice of contrasting students (CAMP-46)', () => {
+  it('shows each contrast by its most extreme student, and fills the list up with the newest students', () => {
     expect(
       chosen([
         student('Ada New'),
@@ -43,7 +43,7 @@ describe('contrasting students (CAMP-46)', () => {
     ]);
   });
 
-  it('ignores the contrast of an unconfirmed name, because no copy shows it', () => {
+  it('ignores the name contrast of an unconfirmed name, because no copy shows the name', () => {
     const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
     expect(chosen([student('Ada New'), ...unseen])).to.deep.equal([
       'unconfirmed Never 🎉 Seen',
@@ -53,7 +53,7 @@ describe('contrasting students (CAMP-46)', () => {
     expect(chosen([])).to.deep.equal([]);
   });
 
-  it('treats a name with surrounding white space as one word', () => {
+  it('counts a name with surrounding white space as one word', () => {
     expect(chosen([student('Ada B. New'), student('Bo Li'), student(' Prince ')])).to.deep.equal([
       'longest_name Ada B. New',
       'shortest_name Bo Li',
@@ -61,7 +61,7 @@ describe('contrasting students (CAMP-46)', () => {
     ]);
   });
 
-  it('names at most ten distinct students, and all if there are fewer', () => {
+  it('lists at most ten different students, or all if there are fewer', () => {
     const one = fc.record({
       name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
       email: fc.emailAddress(),

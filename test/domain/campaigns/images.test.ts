@@ -1,4 +1,4 @@
-/** Images of campaigns: which of them prevent a campaign from beginning, and how they are shown (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
+/** Images of campaigns: which images prevent a campaign from starting, and how the e-mail shows them (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -110,7 +110,7 @@ describe('the images of a campaign', () => {
       { with: withId },
       start,
     );
-  /** The attributes of the image in the last message. */
+  /** The attributes of the image in the newest message. */
   const imageIn = (html = '') => {
     const [tag = ''] = /<img[^>]*alt="A knot"[^>]*>/.exec(html) ?? [];
     const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
@@ -121,7 +121,7 @@ describe('the images of a campaign', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     return { type: response.headers.get('content-type'), bytes };
   };
-  /** An image that was uploaded before images got a picture for e-mails. */
+  /** An image that was uploaded before the platform made pictures for e-mails. */
   const fromBefore = async (bytes: Buffer) => {
     const id = newId();
     const objectKey = `library/${id}`;
@@ -171,7 +171,7 @@ describe('the images of a campaign', () => {
       'image_unreadable',
     ],
   ] as const)
-    it(`are a problem before it is scheduled: ${what}`, async () => {
+    it(`are reported as a problem before the campaign is scheduled: ${what}`, async () => {
       const ready = await uploadFile({ club }, await file);
       expect(ready.status).to.equal('ready');
       await show(ready.id);
@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause it if an image was replaced by such an image, and it is sent once after a new schedule', async () => {
+  it('pause the campaign if a bad image replaces one, which is then sent once after a new schedule', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -218,7 +218,7 @@ describe('the images of a campaign', () => {
     expect(new Set(messages.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('let it continue after the image is repaired and the campaign resumed', async () => {
+  it('let the campaign continue after the image is repaired and the campaign resumed', async () => {
     const [drawing, huge] = [
       await uploaded({
         ...poster,
@@ -236,7 +236,7 @@ describe('the images of a campaign', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('pause it if an image was deleted, and it becomes a draft again', async () => {
+  it('pause the campaign if an image was deleted, and it becomes a draft again', async () => {
     const id = await uploaded(await icon());
     await show(id);
     await schedule();
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`are a problem after a start found that an old image ${what}`, async () => {
+    it(`are reported as a problem if a start found that an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();
@@ -261,7 +261,7 @@ describe('the images of a campaign', () => {
       expect(await refusal(schedule(undefined, later(2)))).to.equal('invalid_request');
     });
 
-  it('do not return it to a draft after its recipients are frozen', async () => {
+  it('do not make the campaign a draft again after its recipients are frozen', async () => {
     await schedule();
     sending.smtp.handOver = async () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await run();
@@ -270,7 +270,7 @@ describe('the images of a campaign', () => {
     expect(await state()).to.deep.equal(['paused', 'by_hand']);
   });
 
-  it('are never wider than the original, in the e-mail, its preview and its test', async () => {
+  it('are never wider than the original, in the e-mail, the preview and the test mail', async () => {
     const turned = plain(300, 100).withMetadata({ orientation: 6 }).jpeg();
     for (const [file, width] of [
       [await icon(), '24'],
@@ -293,7 +293,7 @@ describe('the images of a campaign', () => {
     expect(imageIn(messages.at(-1)?.html).width).to.equal('550');
   });
 
-  it('are found by upper-case ids too', async () => {
+  it('are found if their ids are in upper case', async () => {
     await show((await uploaded(await icon())).toUpperCase());
     expect(await problems()).to.deep.equal([]);
     await schedule();
@@ -301,7 +301,7 @@ describe('the images of a campaign', () => {
     expect(imageIn(messages.at(-1)?.html).width).to.equal('24');
   });
 
-  it('of an animation move, and are the same picture in the test as in the campaign', async () => {
+  it('keep the movement of an animation, and are the same picture in the test mail and in the campaign', async () => {
     const gif = await gifOf({ width: 800, height: 400, pictures: 3 });
     await show(await uploaded({ fileName: 'k.gif', mime: 'image/gif', bytes: gif }));
     await sendTestMail(
@@ -321,7 +321,7 @@ describe('the images of a campaign', () => {
     expect((await sharp(published.bytes).metadata()).pages).to.equal(3);
   });
 
-  it('give warnings for a still animation and a heavy picture', async () => {
+  it('cause a warning for an animation that does not move and for a heavy picture', async () => {
     const id = await uploaded({
       fileName: 'k.png',
       mime: 'image/png',

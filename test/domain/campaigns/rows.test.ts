@@ -1,4 +1,7 @@
-/** The outcomes of a recipient's row with a real mail server: each row of the table of CAMP-6, and each event near a claim. */
+/**
+ * Tests the outcomes of a recipient's row with a real mail server: each row of the table of CAMP-6, and each event before or after a
+ * claim.
+ */
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
@@ -36,7 +39,7 @@ const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 const later = (ms: number) => new Date(start.getTime() + ms);
 
-describe('the row of a recipient', () => {
+describe('the row of a campaign’s recipient', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let mailbox: Mailbox;
   let smtp: SmtpHandOver;
@@ -62,7 +65,7 @@ describe('the row of a recipient', () => {
 
   const schedule = (id = campaignId) => scheduleCampaign(deps, club.id, id, undefined, start);
   const step = (at = start) => stepCampaign(sending, campaignId, at.getTime());
-  /** Steps until the campaign waits for a time or has ended. */
+  /** Runs steps until the campaign waits for a time or has ended. */
   const run = async (at = start): Promise<CampaignStep> => {
     for (let steps = 0; steps < 20; steps++) {
       const next = await step(at);
@@ -79,7 +82,7 @@ describe('the row of a recipient', () => {
   const arrived = (email = ada.email) => mailbox.summaries({ to: email }).length;
   const readRow = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
 
-  describe('by the server’s answer, or the point at which it cuts the connection', () => {
+  describe('by the server’s answer, or by the point at which the server cuts the connection', () => {
     for (const [fault, expected, copies] of [
       [undefined, 'sent', 1],
       [{ at: 'connect', reply: 421 }, 'pending 421', 0],
@@ -97,7 +100,7 @@ describe('the row of a recipient', () => {
     ] as const) {
       const what =
         fault === undefined ? 'takes it' : `${fault.reply === 'drop' ? 'cuts' : `says ${fault.reply}`} at ${fault.at}`;
-      const half = fault && 'kept' in fault ? ', having kept it' : '';
+      const half = fault && 'kept' in fault ? ', after it kept the mail' : '';
       it(`${expected}: the server ${what}${half}`, async () => {
         const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
         sending = await sendingDeps(own);
@@ -114,7 +117,7 @@ describe('the row of a recipient', () => {
       });
     }
 
-    it('retries failed mails, and mails that may have arrived only if duplicates are accepted', async () => {
+    it('retries failed mails, and retries unknown mails only if duplicates are allowed', async () => {
       const bob = await buildStudent(club.id);
       mailbox.failNext({ at: 'rcpt', reply: 550, to: bob.email });
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: ada.email });
@@ -130,7 +133,7 @@ describe('the row of a recipient', () => {
       expect([await row(), ...counts()]).to.deep.equal(['sent', 2, 1]);
     });
 
-    it('lets an unreachable server rest, and uses up the attempts of only a few mails', async () => {
+    it('pauses at an unreachable server, and uses up a try of only a few mails', async () => {
       for (let number = 0; number < 40; number++) await buildStudent(club.id);
       mailbox.failNext({ at: 'connect', reply: 'drop', times: 1_000 });
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
@@ -147,7 +150,7 @@ describe('the row of a recipient', () => {
       own.close();
     });
 
-    it('records sent if the server accepted it while Postgres was unreachable', async () => {
+    it('records sent if the server accepted the mail while Postgres was unreachable', async () => {
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
       const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
       sending.smtp.handOver = async (message) => {
@@ -165,7 +168,7 @@ describe('the row of a recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('corrects unknown to sent if its worker learns late that the server accepted it', async () => {
+    it('changes unknown to sent if its worker learns late that the server accepted the mail', async () => {
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
         const unknownOutcome = { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null } as const;
@@ -177,7 +180,7 @@ describe('the row of a recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('releases the mail if it cannot be composed, and fails the step', async () => {
+    it('releases the mail if it cannot be composed, and makes the step fail', async () => {
       sending.smtp.handOver = () => Promise.reject(new Error('An internal error'));
       await schedule();
       await step();
@@ -188,53 +191,53 @@ describe('the row of a recipient', () => {
     });
   });
 
-  describe('by events near its claim', () => {
+  describe('by events before or after its claim', () => {
     /**
-     * The acts and the row's outcome in three cases: before the claim, after the claim of an accepted mail, and after the claim of a
-     * temporarily refused one.
+     * Each act with the row's outcome in three cases. The act comes before the claim, after the claim of an accepted mail, or after the
+     * claim of a mail that was refused temporarily.
      */
-    const acts: Record<string, { act: () => Promise<unknown>; before: string; taken: string; refused: string }> = {
+    const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
         act: () => pauseCampaign(deps, club.id, campaignId, start),
         before: 'pending',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'pending 451',
       },
       'a cancellation': {
         act: () => cancelCampaign(deps, club.id, campaignId, start),
         before: 'skipped canceled',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped canceled 451',
       },
       'the removal of the student': {
         act: () => removeStudent(deps, club.id, ada.id, start),
         before: 'skipped student_removed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped student_removed',
       },
       'an unsubscription': {
         act: () =>
           unsubscribe(deps, club.id, unsubscribeToken(deps.vault, { kind: 'campaigns', studentId: ada.id }), start),
         before: 'skipped unsubscribed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped unsubscribed 451',
       },
       'a suppression by hand': {
         act: () => addSuppression(deps, club.id, ada.email, start),
         before: 'skipped suppressed',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped suppressed 451',
       },
       'a bounce': {
         act: () => suppress('bounce'),
         before: 'skipped bounced',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped bounced 451',
       },
       'a complaint': {
         act: () => suppress('complaint'),
         before: 'skipped complained',
-        taken: 'sent',
+        afterClaim: 'sent',
         refused: 'skipped complained 451',
       },
     };
@@ -242,7 +245,7 @@ describe('the row of a recipient', () => {
       await addSuppression(deps, club.id, ada.email, start);
       await deps.db.run(sql`UPDATE mail_suppressions SET reason = ${reason} WHERE club_id = ${club.id}`);
     };
-    /** Runs the act once, when the only mail is at this point. */
+    /** Runs the act once, when the only mail reaches this point. */
     const once = (act: () => Promise<unknown>) => {
       let isDone = false;
       return async () => {
@@ -251,8 +254,8 @@ describe('the row of a recipient', () => {
       };
     };
 
-    for (const [name, { act, before, taken, refused }] of Object.entries(acts)) {
-      it(`${name} before the claim: ${before}, and nothing goes out`, async () => {
+    for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
+      it(`is ${before} after ${name} before the claim, and no mail goes out`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
         await schedule();
@@ -261,16 +264,16 @@ describe('the row of a recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`${name} after the claim: ${taken}`, async () => {
+      it(`is ${afterClaim} after ${name} between claim and sending`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
         await run();
-        expect([await row(), arrived()]).to.deep.equal([taken, 1]);
+        expect([await row(), arrived()]).to.deep.equal([afterClaim, 1]);
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`${name} after the claim of a mail that is refused for now: ${refused} when it is due again`, async () => {
+      it(`is ${refused} after ${name} during a temporary refusal, when the mail is due again`, async () => {
         const now = once(act);
         mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
@@ -282,7 +285,7 @@ describe('the row of a recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`${name} in an open transaction: the claim skips the mail, and nothing goes out`, async () => {
+      it(`is skipped by the claim while ${name} is uncommitted, and no mail goes out`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -295,7 +298,7 @@ describe('the row of a recipient', () => {
           },
           async () => {
             passing = step();
-            // A cancellation locks the campaign too, so the step waits for it at the end of the page.
+            // A cancellation also locks the campaign, so the step waits for the cancellation at the end of the page.
             await (name === 'a cancellation' ? untilWaitingForLocks(1) : passing);
             expect(await row()).to.equal('pending');
           },
@@ -307,7 +310,7 @@ describe('the row of a recipient', () => {
     }
 
     for (const when of ['before', 'after'] as const)
-      it(`removal ${when} its unknown outcome is recorded: still recorded, not retried (CAMP-6)`, async () => {
+      it(`records the unknown outcome and does not retry if a removal comes ${when} its record (CAMP-6)`, async () => {
         const removal = () => removeStudent(deps, club.id, ada.id, start);
         sending.smtp.handOver = async (message) => {
           await smtp.handOver(message);
@@ -323,7 +326,7 @@ describe('the row of a recipient', () => {
         expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
       });
 
-    it('goes to the new address if it changes before the claim, and to the old one after it', async () => {
+    it('uses the new address if it changes before the claim, and the old address after the claim', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];
       const change = (email: string) => updateStudent(deps, club.id, ada.id, { email }, 'owner', start);
       const [first, second] = [once(() => change(before)), once(() => change(after))];
@@ -346,7 +349,7 @@ describe('the row of a recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`does not stay in sending in a campaign that was ${name}`, async () => {
+      it(`does not remain in sending if the campaign was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);
@@ -359,7 +362,7 @@ describe('the row of a recipient', () => {
       });
     }
 
-    it('is settled when its lease is over, though the campaign waits for its window', async () => {
+    it('is settled when its lease ends, although the campaign waits for its sending window', async () => {
       await buildStudent(club.id);
       const now = new Date();
       const inTwoHours = (now.getUTCHours() * 60 + now.getUTCMinutes() + 120) % 1_440;
@@ -374,8 +377,8 @@ describe('the row of a recipient', () => {
     });
   });
 
-  describe('of a campaign that two workers begin or send', () => {
-    it('is inserted once if two workers freeze at the same time', async () => {
+  describe('in a campaign that two workers begin or send', () => {
+    it('is inserted once if two workers freeze the recipients at the same time', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
       await inThisOrder(
@@ -398,7 +401,7 @@ describe('the row of a recipient', () => {
       expect((await rows()).filter(({ status }) => status !== 'sent')).to.deep.equal([]);
     });
 
-    it('is claimed only for an idle connection, and counted by each status', async () => {
+    it('is claimed only if a connection is idle, and is counted in each status', async () => {
       for (let number = 0; number < 4; number++) await buildStudent(club.id);
       await schedule();
       await step();
@@ -419,7 +422,7 @@ describe('the row of a recipient', () => {
       expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
-    it('starts one run if two requests schedule at the same time, and refuses the second', async () => {
+    it('belongs to one run if two requests schedule at the same time, and the second is refused', async () => {
       const [first, second] = await inThisOrder(
         sql`SELECT 1 FROM campaigns WHERE id = ${campaignId} FOR UPDATE`,
         () => schedule(),
@@ -432,7 +435,7 @@ describe('the row of a recipient', () => {
     });
   });
 
-  it('is begun at its time, not earlier, if a campaign is paused and resumed before', async () => {
+  it('is created at the start time, not earlier, if the campaign is paused and resumed before', async () => {
     await scheduleCampaign(deps, club.id, campaignId, '2026-03-02T13:00', start);
     await pauseCampaign(deps, club.id, campaignId, start);
     await resumeCampaign(deps, club.id, campaignId, later(minute));

@@ -82,7 +82,7 @@ describe('a sent campaign', () => {
   };
   const step = (at = start) => stepCampaign(sending, campaignId, at.getTime());
   const schedule = (at?: string) => scheduleCampaign(deps, club.id, campaignId, at, start);
-  /** Steps until the campaign waits for a time or has ended. */
+  /** Runs steps until the campaign waits for a time or has ended. */
   const run = async (at = start): Promise<CampaignStep> => {
     for (let steps = 0; steps < 50; steps++) {
       const next = await step(at);
@@ -101,7 +101,7 @@ describe('a sent campaign', () => {
   };
   const recipients = () => messages.map(({ to }) => to).toSorted();
 
-  it('mails each confirmed student once, in the order in which they were frozen, and ends', async () => {
+  it('mails each confirmed student once, in the order in which the recipients were frozen, and ends', async () => {
     const allStudents = await students(5);
     const pending = await buildStudent(club.id, { verified: false });
     await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
@@ -128,7 +128,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('names sender, list and unsubscribe link, each in one header, and fills the copy in', async () => {
+  it('names sender, list and unsubscribe link, each in one header, and personalizes the text', async () => {
     const [ada] = await students(1);
     await schedule();
     await run();
@@ -144,11 +144,11 @@ describe('a sent campaign', () => {
       new RegExp(`^<https://api\\.example/v1/clubs/${club.id}/classroom/mail/unsubscribe/[\\w-]+>$`),
     );
     expect(message?.html).to.contain(message?.headers['List-Unsubscribe']?.slice(1, -1));
-    // Mailbox providers count complaints by the last part, which has at most 15 characters.
+    // Mailbox providers count complaints by the last part of the header, which has at most 15 characters.
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its time, and freezes no recipient before it', async () => {
+  it('waits for its start time, and freezes no recipient before it', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -157,7 +157,7 @@ describe('a sent campaign', () => {
     expect(recipients()).to.have.members([early?.email, late?.email]);
   });
 
-  it('ends as sent if its audience is empty at its start', async () => {
+  it('ends as sent if its audience is empty at the start', async () => {
     const [only] = await students(1);
     await schedule('2026-03-02T13:00');
     await removeStudent(deps, club.id, only?.id ?? '', later(1));
@@ -165,7 +165,7 @@ describe('a sent campaign', () => {
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'sent', recipients: 0 });
   });
 
-  it('pauses if its start was missed by more than 24 hours', async () => {
+  it('pauses if its start is more than 24 hours late', async () => {
     await students(1);
     await schedule();
     expect(await run(later(24 * 60 * minute + 1))).to.include({ done: false, status: 'paused' });
@@ -177,7 +177,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('admits no student after the freeze, and mails the student’s address at the claim', async () => {
+  it('adds no student after the freeze, and mails to the address that the student has at the claim', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -189,7 +189,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ student_email: 'new@example.com', status: 'sent' });
   });
 
-  it('skips students who are suppressed, removed, or not in the audience, each with the reason', async () => {
+  it('skips students who are suppressed, removed, or not in the audience, and records each reason', async () => {
     const [suppressed, removed, untagged, ...others] = await students(4);
     await schedule();
     await step();
@@ -210,7 +210,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('skips an address that no mail server accepts, and writes to the others', async () => {
+  it('skips an address that no mail server accepts, and mails to the other recipients', async () => {
     const [long, broken, fine] = await students(3);
     await alter('students', long?.id ?? '', { email: `${'a'.repeat(65)}@example.com` });
     await alter('students', broken?.id ?? '', { email: 'ada@example.com\r\nBcc: eve@example.com' });
@@ -245,7 +245,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(leaves ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
   });
 
-  it('retries after 1, 5, 15 min, 1 and 4 h if the server refuses temporarily, then fails', async () => {
+  it('retries after 1, 5, 15 min, 1 and 4 h if the server refuses temporarily, then fails the mail', async () => {
     const [ada] = await students(1);
     answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await schedule();
@@ -281,7 +281,7 @@ describe('a sent campaign', () => {
     expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives up a mail as unknown after the lease if its worker died', async () => {
+  it('gives up a mail with the outcome unknown after its lease if the worker died', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -291,7 +291,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
-  it('accepts an opening before the record, and one before the end of the lease (CAMP-14)', async () => {
+  it('records an opening before the record of the mail, or before the end of the lease (CAMP-14)', async () => {
     const [ada, eve] = await students(2);
     answer = async ({ to }) => {
       const changes = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
@@ -308,7 +308,7 @@ describe('a sent campaign', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('has no sent_at later than the events of the mail (CAMP-14)', async () => {
+  it('records no sent_at later than the events of the mail (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { deliveredAt: later(-5), bouncedAt: later(-9) });
@@ -319,7 +319,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: later(-9).toISOString() });
   });
 
-  it('gives up no mail that is proven to have gone out when the worker died (CAMP-14)', async () => {
+  it('does not give up a mail whose events prove that it was sent before the worker died (CAMP-14)', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -329,7 +329,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: start.toISOString() });
   });
 
-  it('accepts the server’s answer after the mail was given up, and does not repeat it (CAMP-14)', async () => {
+  it('accepts the server’s answer after the mail was given up, and does not repeat the mail (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { status: 'pending', attemptCount: 0, leaseUntil: null });
@@ -341,7 +341,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent' });
   });
 
-  it('ignores the result of a worker after its lease is over', async () => {
+  it('ignores the result of a worker after the worker’s lease has ended', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(
@@ -372,7 +372,7 @@ describe('a sent campaign', () => {
     expect(recipients()).to.deep.equal(allStudents.map(({ email }) => email).toSorted());
   });
 
-  it('skips the rest of a canceled campaign, and retries no recipient', async () => {
+  it('skips the remaining recipients when it is canceled, and retries no recipient', async () => {
     const allStudents = await students(5);
     answer = async () => {
       if (messages.length === 1) await cancelCampaign(deps, club.id, campaignId, start);
@@ -395,7 +395,7 @@ describe('a sent campaign', () => {
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'provider' });
   });
 
-  it('pauses if the plan loses campaigns during the sending, and continues with such a plan', async () => {
+  it('pauses if the plan loses campaigns during the sending, and continues when the plan has them again', async () => {
     await students(3);
     answer = async () => {
       await buildPlan(club.id, 'starter');
@@ -424,7 +424,7 @@ describe('a sent campaign', () => {
       await schedule();
     });
 
-    /** Makes Postgres's statistics know only `mails` mails, all sent. */
+    /** Makes Postgres's statistics contain only `mails` mails, all of them sent. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -435,7 +435,7 @@ describe('a sent campaign', () => {
       await deps.db.source.query('ANALYZE mails, students, campaigns');
     };
 
-    /** @returns the most rows that a part of a claim reads for one page */
+    /** @returns the maximum number of rows that a part of a claim reads for one page */
     async function mostRowsRead(): Promise<number> {
       const plans: unknown[] = [];
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
@@ -462,16 +462,16 @@ describe('a sent campaign', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims by id if the statistics know no pending mail: no claim reads the rest', async () => {
+    it('claims by id if the statistics contain no pending mail, so that no claim reads all rows', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
-        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // as autovacuum does, so that no ANALYZE runs
+        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // with the lock of autovacuum, so that no ANALYZE runs
         await step();
       });
       expect(await mostRowsRead()).to.be.below(200);
     });
 
-    it('lets Postgres analyze the mails after the freeze, before the first claim is planned', async () => {
+    it('makes Postgres analyze the mails after the freeze, before the first claim is planned', async () => {
       await deps.db.source.query('TRUNCATE mails CASCADE');
       await counted(1);
       await step();
@@ -480,7 +480,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('keeps within the rate of its sender', async () => {
+  it('stays below the rate limit of its sender', async () => {
     await students(5);
     await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 6 }, start);
     await schedule();
@@ -496,7 +496,7 @@ describe('a sent campaign', () => {
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
   });
 
-  /** Runs to the end. @returns the hours since the start at which mails went out, by the hour */
+  /** Runs the campaign to its end. @returns the hours at which mails went out, counted from the start */
   const hoursOfMails = async () => {
     const hours: number[] = [];
     let at = start;
@@ -510,7 +510,7 @@ describe('a sent campaign', () => {
     }
   };
 
-  it('sends at most a new club’s number in a day (UTC), and continues the next day (CAMP-41)', async () => {
+  it('sends at most a new club’s daily number in a day (UTC), and continues the next day (CAMP-41)', async () => {
     await students(6);
     await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
     sending.warmUps = { clubs: [2, 1], domains: [] };
@@ -518,7 +518,7 @@ describe('a sent campaign', () => {
     expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
   });
 
-  it('sends at most a trial’s number in a day over all campaigns, and counts refused mails', async () => {
+  it('sends at most a trial’s daily number over all campaigns, and counts refused mails', async () => {
     await students(27);
     await buildPlan(club.id, 'trial');
     answer = () =>
@@ -549,7 +549,7 @@ describe('a sent campaign', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('writes from the verified domain and signs; bounces and ids stay the platform’s', async () => {
+    it('signs and writes from the verified domain, but bounces and ids keep the platform’s domain', async () => {
       await students(1);
       await own('proven', start);
       await schedule();
@@ -564,7 +564,7 @@ describe('a sent campaign', () => {
     });
 
     for (const status of ['unproven', 'lapsed'] as const)
-      it(`writes from the platform's under the club's name while it is ${status}, and does not sign`, async () => {
+      it(`writes from the platform’s domain, in the club’s name and unsigned, while it is ${status}`, async () => {
         await students(1);
         await own(status, start);
         await schedule();
@@ -573,7 +573,7 @@ describe('a sent campaign', () => {
         expect(messages[0]).not.to.have.property('signWith');
       });
 
-    it('warms the domain up from its first verification, besides the bound of the club', async () => {
+    it('limits a domain’s mails from its first verification on, in addition to the club’s limit', async () => {
       await students(9);
       await own('proven', later(-24 * 60 * minute));
       await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
@@ -583,7 +583,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('sends only in its window, by the clock of the club', async () => {
+  it('sends only in its sending window, by the club’s local time', async () => {
     await students(1);
     await deps.db.source.query(`UPDATE clubs SET time_zone = 'America/New_York' WHERE id = $1`, [club.id]);
     await deps.db.source.query(`UPDATE campaigns SET window_from = 540, window_to = 600 WHERE id = $1`, [campaignId]);
@@ -592,7 +592,7 @@ describe('a sent campaign', () => {
     expect(await run(new Date('2026-03-02T14:00:00Z'))).to.deep.equal({ done: true, outcome: 'sent' });
   });
 
-  it('does not mail one address twice if it went to another student meanwhile', async () => {
+  it('does not mail an address twice if the address moves to another student during the sending', async () => {
     const [first, second] = await students(2);
     await schedule();
     await step();
@@ -609,7 +609,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(second ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
   });
 
-  it('writes no address of a student who is removed while the mail is being sent', async () => {
+  it('stores no address of a student who is removed while the mail is being sent', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await removeStudent(deps, club.id, ada?.id ?? '', start);
@@ -635,7 +635,7 @@ describe('a sent campaign', () => {
     const lastTestMail = async () =>
       (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
 
-    it('goes out once, as recipients would see it, with the member in place of the student', async () => {
+    it('is sent once, looks like the campaign’s mail, and addresses the member instead of a student', async () => {
       const id = await ask();
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
@@ -655,7 +655,7 @@ describe('a sent campaign', () => {
       expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
     });
 
-    it('is retried after 10 s and 1 min if the server refuses temporarily, and no further', async () => {
+    it('is retried only after 10 s and 1 min if the server refuses temporarily', async () => {
       answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
       const id = await ask();
       const waits: number[] = [];
@@ -669,23 +669,23 @@ describe('a sent campaign', () => {
     });
 
     it('is not retried after a permanent refusal or an unknown outcome', async () => {
-      for (const [told, error] of [
+      for (const [result, error] of [
         [{ kind: 'refused', permanent: true, reply: '550 no' }, '550 no'],
         [{ kind: 'unknown' }, 'outcome_unknown'],
       ] as const) {
-        answer = () => told;
+        answer = () => result;
         expect(await sendTest(await ask())).to.deep.equal({ done: true, outcome: 'failed' });
         expect(await lastTestMail()).to.include({ status: 'failed', last_error: error });
       }
     });
 
-    it('is canceled for a former member, and for an e-mail with new problems', async () => {
-      const [left, changed] = [await ask(), await ask()];
+    it('is canceled if the member has left, or if the e-mail has new problems', async () => {
+      const [requestOfFormerMember, requestBeforeChange] = [await ask(), await ask()];
       await updateCampaign(deps, club.id, campaignId, { content: { blocks: [] } }, start);
-      expect(await sendTest(changed)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await sendTest(requestBeforeChange)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await lastTestMail()).to.include({ last_error: 'campaign_has_problems' });
       await deps.db.source.query(`DELETE FROM memberships WHERE club_id = $1`, [club.id]);
-      expect(await sendTest(left)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await sendTest(requestOfFormerMember)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(messages).to.deep.equal([]);
     });
   });
@@ -713,7 +713,7 @@ describe('a sent campaign', () => {
       await updateCampaign(deps, club.id, campaignId, { content }, start);
     };
 
-    it('publishes a public copy under a URL that cannot be guessed', async () => {
+    it('publishes a copy of the image under a URL that cannot be guessed', async () => {
       await students(1);
       await image(
         await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
@@ -724,7 +724,7 @@ describe('a sent campaign', () => {
       const uses = () => deps.db.manager.countBy(MediaUse, { kind: 'campaign', placeId: campaignId });
       expect(await uses()).to.equal(1);
       await run();
-      expect(await uses(), 'the copy serves from then on (MED-14)').to.equal(0);
+      expect(await uses(), 'the copy is used from then on (MED-14)').to.equal(0);
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(messages[0]?.html ?? '') ?? [];
       expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);
@@ -737,7 +737,7 @@ describe('a sent campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if an image is removed between the check and the reading', async () => {
+    it('has no preview if an image is removed between the check and the reading of the image', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;
@@ -754,7 +754,7 @@ describe('a sent campaign', () => {
       expect(await preview.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
     });
 
-    it('publishes no image that was removed after scheduling, and pauses', async () => {
+    it('publishes no image that was removed after the campaign was scheduled, and pauses', async () => {
       await students(1);
       await image(await red());
       await schedule();
@@ -765,7 +765,7 @@ describe('a sent campaign', () => {
       expect(published).to.deep.equal([]);
     });
 
-    it('sends the last content if it is unscheduled and scheduled again while it begins', async () => {
+    it('sends the newest content if it is unscheduled and scheduled again while it begins', async () => {
       await students(1);
       await image(await red());
       await schedule();

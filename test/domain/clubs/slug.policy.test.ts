@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { slugOf } from '../../../domain/clubs/slug.policy.ts';
 
-describe('slugOf', () => {
+describe('the first slug of a club', () => {
   const slugs: Record<string, string> = {
     'Harbour Academy': 'harbour-academy',
     '  Café  Ünïon! ': 'cafe-union',
@@ -23,17 +23,17 @@ describe('slugOf', () => {
     it(`makes ${slug} of "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));
   }
 
-  it('puts club- before a likely host name of the operator', () => {
+  it('puts club- before a name that the operator’s own hosts probably use', () => {
     for (const name of ['api', 'API', ' mail ', 'www', 'static', 'status']) {
       expect(slugOf(name, ''), name).to.equal(`club-${name.trim().toLowerCase()}`);
     }
   });
 
-  it('puts a suffix after a hyphen', () => {
+  it('separates the suffix from the name by a hyphen', () => {
     expect(slugOf('Harbour', 'a1b2c3')).to.equal('harbour-a1b2c3');
   });
 
-  it('gives a valid host name label for any name', () => {
+  it('returns a valid host name label for any name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 130 }), fc.constantFrom('', 'a1b2c3'), (name, suffix) => {
         expect(slugOf(name, suffix)).to.match(/^(?=.{1,63}$)[a-z0-9]+(-[a-z0-9]+)*$/);

@@ -1,4 +1,4 @@
-/** Compares random acts on one space and two students with a small model: refusals, records and counts must be equal (COMM-1 to COMM-9). */
+/** Compares random acts on one space and two students with a small model. Refusals, records and counts must be equal (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantAccess, restoreAccess, revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
@@ -15,7 +15,7 @@ import { fill } from '../../toolkit/drive/community.ts';
 import { mediaDeps } from '../../toolkit/drive/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** The number of sequences of a run. Set it in the environment for a long search. */
+/** The number of sequences in a run. Set it in the environment for a longer search. */
 const sequences = Number(process.env['COMMUNITY_MODEL_SEQUENCES'] ?? 40);
 
 const kinds = [
@@ -35,9 +35,9 @@ const acts = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
     who: fc.nat({ max: 1 }),
-    /** Hours that pass before the act. */
+    /** The hours that pass before the act. */
     hours: fc.nat({ max: 2 }),
-    /** The hours that a grant lasts. */
+    /** The hours for which a grant is valid. */
     lasts: fc.integer({ min: 1, max: 6 }),
     on: fc.boolean(),
   }),

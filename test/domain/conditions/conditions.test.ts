@@ -1,4 +1,4 @@
-/** Compares conditions as SQL with a direct evaluation of the same records in memory (CAMP-11). */
+/** Compares the SQL of conditions with an evaluation in memory of the same records (CAMP-11). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { meets, ruleKinds, type Condition, type Rule } from '../../../domain/conditions/conditions.ts';
@@ -20,7 +20,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const day = 86_400_000;
-/** Times around now, including now itself, because SQL and the direct evaluation could differ at boundaries. */
+/** Times near now, including now itself, because SQL and the evaluation in memory could differ at the limits. */
 const times = [-2 * day, -1, 0, 1, 2 * day].map((ms) => new Date(now.getTime() + ms));
 const steps = ['welcome', 'later'];
 
@@ -103,7 +103,7 @@ function isMet(world: World, { match, rules }: Condition, student: Id, runId: Id
 const some = <T>(values: readonly T[]): fc.Arbitrary<T[]> => fc.subarray([...values]);
 const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Rules about the records of the world, each with the fields of its kind. */
+/** Rules about the records of the world. Each kind of rule has its own fields. */
 function ruleIn(world: World): fc.Arbitrary<Rule> {
   const ids = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
   const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -173,10 +173,10 @@ describe('conditions', () => {
       courses: courses.map(({ id }) => id),
       runs: [newId(), newId()],
     };
-    const pairs = <A, B>(left: readonly A[], right: readonly B[]) =>
-      left.flatMap((a) => right.map((b) => [a, b] as const));
+    const pairs = <A, B>(firsts: readonly A[], seconds: readonly B[]) =>
+      firsts.flatMap((a) => seconds.map((b) => [a, b] as const));
     const studentId = oneOf(things.students);
-    const [happened] = fc.sample(
+    const [records] = fc.sample(
       fc.record({
         enrollments: fc.array(
           fc.record({
@@ -204,26 +204,26 @@ describe('conditions', () => {
       }),
       { numRuns: 1, seed: 20_260_302 },
     );
-    if (!happened) throw new Error('fast-check gave no sample');
-    const built: World = {
+    if (!records) throw new Error('fast-check gave no sample');
+    const sampleWorld: World = {
       ...things,
-      ...happened,
-      tagged: happened.tagged.map(([student, { id }]) => ({ studentId: student, tagId: id })),
-      progress: happened.progress.map(([student, { id }], at) => ({
+      ...records,
+      tagged: records.tagged.map(([student, { id }]) => ({ studentId: student, tagId: id })),
+      progress: records.progress.map(([student, { id }], at) => ({
         studentId: student,
         lessonId: id,
-        completed: happened.undone[at % happened.undone.length] ?? true,
+        completed: records.undone[at % records.undone.length] ?? true,
       })),
-      completions: happened.completions.map(([student, courseId]) => ({ studentId: student, courseId })),
-      mails: happened.mails.map((mail, at) => ({
+      completions: records.completions.map(([student, courseId]) => ({ studentId: student, courseId })),
+      mails: records.mails.map((mail, at) => ({
         ...mail,
         studentId: things.students[0] ?? '',
         runId: things.runs[at % 2] ?? '',
         stepId: steps[at >> 1] ?? '',
       })),
     };
-    await insert(built);
-    return built;
+    await insert(sampleWorld);
+    return sampleWorld;
   }
 
   async function several<T>(count: number, make: () => Promise<T>): Promise<T[]> {
@@ -305,7 +305,7 @@ describe('conditions', () => {
     );
   }
 
-  it('mean the same in SQL and in a direct evaluation, for every rule and all students together', async () => {
+  it('give the same result in SQL and in memory, for every rule and all students together', async () => {
     const counts = { met: 0, unmet: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -322,7 +322,7 @@ describe('conditions', () => {
       ),
       { numRuns: 250 },
     );
-    // Both answers must occur often: a condition that is always true would prove nothing.
+    // Both results must be frequent: a condition that is always true would prove nothing.
     expect(Math.min(counts.met, counts.unmet)).to.be.greaterThan(500);
   });
 });

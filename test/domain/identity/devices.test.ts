@@ -9,7 +9,7 @@ describe('the token of a device', () => {
   const now = new Date('2026-03-02T09:15:00Z');
   const days = (count: number) => new Date(now.getTime() + count * 86_400_000);
 
-  it('names its device for 180 days, only to the account of its sign-in', () => {
+  it('names its device for 180 days, and only for the account that signed in', () => {
     const token = deviceToken(vault, 'club ada@example.com', now);
     const device = readDevice(vault, 'club ada@example.com', token, now);
     expect(device).to.match(/^[0-9a-f]{24}$/);
@@ -18,7 +18,7 @@ describe('the token of a device', () => {
     expect(readDevice(vault, 'club bo@example.com', token, now)).to.equal(undefined);
   });
 
-  it('is different each time, and unreadable in another spelling or under another key', () => {
+  it('is different each time, and is invalid in another spelling or under another key', () => {
     const [one, other] = [deviceToken(vault, 'a', now), deviceToken(vault, 'a', now)];
     expect(one).not.to.equal(other);
     const foreign = createVault(new Secret(Buffer.alloc(32, 8)));

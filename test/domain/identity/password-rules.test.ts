@@ -23,19 +23,19 @@ const personal = 'The password is hardly more than your e-mail, your name or the
 const repeats = 'The password repeats too few characters; choose another one.';
 
 describe('a new password', () => {
-  it('has at least ten characters, however they are composed', () => {
+  it('has at least ten characters, whichever way the accents are encoded', () => {
     expect(judged('nine char')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('mouse tail')).to.equal('good');
     expect(judged('cafe\u0301 meri')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('🪢⛵🌊🐟🦀🐙🦑🐚⚓🚢')).to.equal('good');
   });
 
-  it('is not a leaked password, in any case and width', () => {
+  it('is not a leaked password, in any case and character width', () => {
     for (const one of ['1234567890', 'qwertyuiop', 'QwertyUiop', 'ｐａｓｓｗｏｒｄ１２３', '1q2w3e4r5t', 'basketball'])
       expect(judged(one), one).to.equal(common);
   });
 
-  it('is not a leaked one with digits and signs around, digits for letters, blanks, or written twice', () => {
+  it('is not a leaked password with other signs around it, digits for letters, or written twice', () => {
     for (const one of [
       'password1234',
       '!!Sunshine2024!!',
@@ -54,7 +54,7 @@ describe('a new password', () => {
     expect(judged('ab ab ab ab ab')).to.equal(repeats);
   });
 
-  it('is not hardly more than the address, the name or the club of its owner', () => {
+  it('consists not only of the address, the name or the club of its owner', () => {
     for (const one of [
       'ada.meadow@example.com',
       'ADA.MEADOW@example.com1',
@@ -72,7 +72,7 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal('good');
   });
 
-  it('may be a phrase, and any random text', () => {
+  it('may be a phrase or any random text', () => {
     for (const one of [
       'correct horse battery',
       'a long enough password',
@@ -83,7 +83,7 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal('good');
   });
 
-  it('is checked against its owner when the owner becomes known later', () => {
+  it('is checked against the owner’s data when these become known later', () => {
     expect(judged('adameadow2024', false)).to.equal('good');
     expect(() => requireUnknown('adameadow2024', ada)).to.throw(DomainError, personal);
   });

@@ -8,7 +8,7 @@ describe('passwords', () => {
     expect(one).to.not.equal(two);
   });
 
-  it('match exactly, however their accents are composed', async () => {
+  it('match only exactly, whichever way the accents are encoded', async () => {
     const hash = await hashPassword('caf\u00e9 au lait');
     expect(await passwordMatches('cafe\u0301 au lait', hash)).to.equal(true);
     for (const wrong of ['cafe au lait', 'Caf\u00e9 au lait', 'caf\u00e9 au lait ', '']) {
@@ -16,13 +16,13 @@ describe('passwords', () => {
     }
   });
 
-  it('of 128 characters are compared to the last character', async () => {
+  it('of 128 characters are compared up to the last character', async () => {
     const hash = await hashPassword(`${'x'.repeat(127)}a`);
     expect(await passwordMatches(`${'x'.repeat(127)}b`, hash)).to.equal(false);
     expect(await passwordMatches(`${'x'.repeat(127)}a`, hash)).to.equal(true);
   });
 
-  it('never match a missing hash', async () => {
+  it('never match if the hash is missing', async () => {
     expect(await passwordMatches('', null)).to.equal(false);
     expect(await passwordMatches('anything', null)).to.equal(false);
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { pendingSignUpRules } from '../../../domain/identity/pending-sign-ups.policy.ts';
 
 describe('pending sign-ups (DEC-62)', () => {
-  it('are at most 500 an hour of a club, and removed after a week, 200 a round', () => {
+  it('are limited to 500 an hour for a club, and are removed after a week, 200 in each round', () => {
     expect(pendingSignUpRules).to.deep.equal({
       anHour: 500,
       anHourOfNetwork: 50,

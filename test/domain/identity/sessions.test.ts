@@ -26,12 +26,12 @@ const minute = 60_000;
 const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
 
-describe('sessions (AUTH-1)', () => {
+describe('sign-in sessions (AUTH-1)', () => {
   it('last 30 days for a student and 12 hours for an administrator', () => {
     expect(sessionLifetimeMs).to.deep.equal({ student: 30 * 24 * 60 * minute, admin: 12 * 60 * minute });
   });
 
-  it('are valid until the moment of their end, exclusive', async () => {
+  it('are valid until the instant of their end, but not at that instant', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { token, expiresAt } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
@@ -64,7 +64,7 @@ describe('sessions (AUTH-1)', () => {
     expect(await use(after(5 * minute + 1 + sessionLifetimeMs.admin))).to.equal(undefined);
   });
 
-  it('of an administrator end 30 days after their beginning, however much they are used (DEC-10)', async () => {
+  it('of an administrator end 30 days after their beginning, even if they are used constantly (DEC-10)', async () => {
     const { db } = await testDeps();
     const { id } = await buildAdministrator();
     const { token } = await db.transaction((tx) => openSession(tx, 'admin', id, now));
@@ -80,7 +80,7 @@ describe('sessions (AUTH-1)', () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const [student, { id: adminId }] = [await buildStudent((await buildClub()).id), await buildAdministrator()];
-    const opened = [
+    const newSessions = [
       await db.transaction((tx) => openSession(tx, 'student', student.id, now)),
       await db.transaction((tx) => openSession(tx, 'admin', adminId, now)),
     ];
@@ -88,7 +88,7 @@ describe('sessions (AUTH-1)', () => {
       const [row] = await source.query<{ students: number; administrators: number }[]>(
         `SELECT (SELECT count(*)::int FROM student_sessions WHERE token_hash = ANY ($1)) AS students,
                 (SELECT count(*)::int FROM administrator_sessions WHERE token_hash = ANY ($1)) AS administrators`,
-        [opened.map(({ token }) => sha256(token))],
+        [newSessions.map(({ token }) => sha256(token))],
       );
       return row;
     };
@@ -106,19 +106,22 @@ describe('sessions (AUTH-1)', () => {
 
   describe('in a clean-up', () => {
     const ended = after(-2 * 24 * 60 * minute - sessionLifetimeMs.student);
-    beforeEach('nothing is left of other tests', async () => {
+    beforeEach('the other tests leave no sessions', async () => {
       const source = await testDatabase();
       for (const table of ['student_sessions', 'administrator_sessions']) await source.query(`DELETE FROM ${table}`);
     });
 
-    it('are counted, and a locked session is left for the next time', async () => {
+    it('are counted when they are deleted, and a locked session waits for the next clean-up', async () => {
       const { db } = await testDeps();
       const student = await buildStudent((await buildClub()).id);
       const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
-      const [held] = [await open(), await open(), await open()];
+      const [lockedSession] = [await open(), await open(), await open()];
       const clean = () => impatient(db, 1_000).transaction((tx) => removeEndedSessions(tx, now));
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM student_sessions WHERE token_hash = $1 FOR UPDATE`, [sha256(held.token)]),
+        (tx) =>
+          tx.manager.query(`SELECT FROM student_sessions WHERE token_hash = $1 FOR UPDATE`, [
+            sha256(lockedSession.token),
+          ]),
         async () => {
           expect(await clean()).to.deep.equal({ rows: { sessions: 2 }, more: false });
         },
@@ -126,7 +129,7 @@ describe('sessions (AUTH-1)', () => {
       expect(await clean()).to.deep.equal({ rows: { sessions: 1 }, more: false });
     });
 
-    it('may be more if a batch of a thousand was full', async () => {
+    it('may remain after a full batch of a thousand', async () => {
       const { db } = await testDeps();
       const { id } = await buildStudent((await buildClub()).id);
       await db.source.query(
@@ -139,16 +142,16 @@ describe('sessions (AUTH-1)', () => {
     });
   });
 
-  it('of one person end immediately, and of no other person', async () => {
+  it('of one person all end immediately, without an effect on another person’s sessions', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const [student, other] = [await buildStudent(clubId), await buildStudent(clubId)];
     const open = (id: string) => db.transaction((tx) => openSession(tx, 'student', id, now));
-    const opened = [await open(student.id), await open(student.id), await open(other.id)];
+    const newSessions = [await open(student.id), await open(student.id), await open(other.id)];
     await db.transaction((tx) => endSessionsOf(tx, 'student', student.id));
     const sessions = createSessionFinder(db);
-    const found = await Promise.all(opened.map(({ token }) => sessions.student(token, now)));
-    expect(found.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
+    const validSessions = await Promise.all(newSessions.map(({ token }) => sessions.student(token, now)));
+    expect(validSessions.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
   });
 
   it('of a removed student are invalid, also if a concurrent sign-in opened them', async () => {
@@ -162,7 +165,7 @@ describe('sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
-  it('of either kind live until the moment of their end, and answers keep the order', async () => {
+  it('of both kinds last until the instant of their end, and look-ups return them in order', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { id: administratorId } = await buildAdministrator();
@@ -181,7 +184,7 @@ describe('sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
   });
 
-  it('are told apart in concurrent look-ups: each by its token, its time and its club', async () => {
+  it('are kept apart in concurrent look-ups, each with its token, its time and its club', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, neighbour] = [await buildStudent(club.id), await buildStudent(other.id)];
@@ -209,7 +212,7 @@ describe('sessions (AUTH-1)', () => {
     ]);
   });
 
-  it('are found over another connection while an earlier look-up hangs', async () => {
+  it('are found over another connection while an earlier look-up does not return', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
@@ -237,7 +240,7 @@ describe('sessions (AUTH-1)', () => {
     }
   });
 
-  it('of an administrator give the role in the requested club, or null', async () => {
+  it('of an administrator contain the role in the requested club, or null', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const { id, token } = await buildMember(club.id, 'editor');

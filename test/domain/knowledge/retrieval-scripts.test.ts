@@ -8,7 +8,10 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { buildSource, type NewPassage } from '../../toolkit/builders/sources.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
-/** A club with an agent whose material is one file of these passages. @returns its id, and what finds texts */
+/**
+ * Creates a club with an agent whose material is one file of these passages.
+ * @returns the id of the club, and a function that finds texts
+ */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook') {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);
@@ -21,7 +24,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
   return { clubId, sourceId: file.id, find };
 }
 
-/** The words of the club's material that current passages contain. */
+/** The words of the club's material that occur in current passages. */
 async function wordsLeft(clubId: Id): Promise<string[]> {
   const rows = await (
     await testDatabase()
@@ -58,9 +61,9 @@ const scripts = {
   'full-width letters': { text: 'ＩＳＯ１００ は 明るい', questions: ['iso100'], other: 'ノイズ' },
 } as const;
 
-describe('retrieval in scripts that Postgres does not take apart', () => {
+describe('retrieval in scripts that Postgres cannot divide into words', () => {
   for (const [script, { text, questions, other }] of Object.entries(scripts))
-    it(`finds ${script} in a club of another language`, async () => {
+    it(`finds ${script} in a club with another language`, async () => {
       const { find } = await scene('pt', [text, other]);
       for (const question of questions) expect(await find(question), question).to.deep.equal([text]);
     });
@@ -80,7 +83,7 @@ describe('retrieval in scripts that Postgres does not take apart', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages of a former release by the words that it took apart', async () => {
+  it('finds passages of a former release by the words that the former release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },
@@ -92,7 +95,7 @@ describe('retrieval in scripts that Postgres does not take apart', () => {
     expect(await find('булинь')).to.deep.equal(['Булинь']);
   });
 
-  it('leaves no word behind when passages of this and of a former release go', async () => {
+  it('leaves no words when passages of the current and of a former release are deleted', async () => {
     const texts = ['المدرسة 帆船', 'Ropes and knots', 'हिन्दी'];
     const { clubId, sourceId } = await scene('en', [...texts, ...texts.map((text) => ({ text, isFormer: true }))]);
     expect(await wordsLeft(clubId)).to.include.members(['帆船 帆船', 'ropes rope', 'المدرسة مدرس']);
@@ -100,7 +103,7 @@ describe('retrieval in scripts that Postgres does not take apart', () => {
     expect(await wordsLeft(clubId)).to.deep.equal([]);
   });
 
-  it('takes a passage of marks and letters without end', async () => {
+  it('accepts a passage of marks, and a passage of letters without any blank', async () => {
     const { find } = await scene('en', [`ก${'\u0e48'.repeat(5_000)}`, '漢'.repeat(5_000), 'a'.repeat(5_000), 'rope']);
     expect(await find('rope')).to.deep.equal(['rope']);
     expect(await find('漢字')).to.deep.equal(['漢'.repeat(5_000)]);

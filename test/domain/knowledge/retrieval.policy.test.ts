@@ -11,8 +11,8 @@ const term = (lexeme: string, passages: number, changes: Partial<Term> = {}): Te
 });
 const lexemesOf = (terms: readonly Term[]) => terms.map(({ lexeme }) => lexeme);
 
-describe('the weight of words', () => {
-  it('puts the rarest first, then the first word, then the first in the alphabet', () => {
+describe('the weight of a question’s words', () => {
+  it('ranks the rarest word first, then the earliest word, then by the alphabet', () => {
     const terms = [term('d', 5), term('c', 2, { word: 1 }), term('b', 2), term('a', 2), term('e', 1, { word: 9 })];
     expect(lexemesOf(weigh(terms, 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
     expect(lexemesOf(weigh(terms.toReversed(), 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
@@ -26,7 +26,7 @@ describe('the weight of words', () => {
     );
   });
 
-  it('lets the rarest choose until 1,000 passages are chosen, and the very rarest always', () => {
+  it('lets the rarest words choose passages up to 1,000 passages, and always the rarest word', () => {
     const chosen = (...counts: number[]) =>
       weigh(
         counts.map((count, place) => term(`t${place}`, count)),
@@ -39,7 +39,7 @@ describe('the weight of words', () => {
     expect(chosen(100, 400, 500)).to.deep.equal([true, true, true]);
   });
 
-  it('equals BM25 times likeness, and is never negative', () => {
+  it('is BM25 multiplied by similarity, and is never negative', () => {
     const [whole, half, everywhere] = weigh([term('a', 2), term('b', 2, { likeness: 0.5 }), term('c', 20)], 10);
     expect(whole?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5), 1e-12);
     expect(half?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5) / 2, 1e-12);
@@ -48,8 +48,8 @@ describe('the weight of words', () => {
   });
 });
 
-describe('attempts at a source', () => {
-  it('come again after 5, 30 and 120 s, 10, 30 and 60 min, then no more', () => {
+describe('repeated tries of a source', () => {
+  it('follow after 5, 30 and 120 s, 10, 30 and 60 min, and then end', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(waitAfter)).to.deep.equal([
       5_000,
       30_000,

@@ -14,11 +14,11 @@ interface Scene {
   clubId: Id;
   agentId: Id;
   ask: (question: string, limit?: number) => Promise<Retrieved[]>;
-  /** The texts that are found. */
+  /** The texts of the passages that a search returns. */
   find: (question: string, limit?: number) => Promise<string[]>;
 }
 
-/** A club with an agent whose material is one file of these passages. */
+/** Creates a club with an agent whose material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook'): Promise<Scene> {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);
@@ -50,7 +50,7 @@ describe('retrieval', () => {
       expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
     });
 
-    it('ignores how often the words are in the material of other agents', async () => {
+    it('ignores how often the words occur in the material of other agents', async () => {
       const { clubId, find } = await scene('en', ['Interest is what money costs.']);
       const { id: other } = await buildAgent(clubId);
       const many = (count: number, words: string) =>
@@ -63,16 +63,16 @@ describe('retrieval', () => {
       expect(await find('What is the interest of a loan?')).to.deep.equal(['Interest is what money costs.']);
     });
 
-    it('ranks a passage with more of the words first', async () => {
+    it('ranks a passage that contains more of the words first', async () => {
       expect(await knots.find('rope fraying')).to.deep.equal([whipping, bowline]);
     });
 
-    it('weighs a rare word more than a common one', async () => {
+    it('gives a rare word more weight than a common word', async () => {
       const { find } = await scene('en', ['rope rope rope', 'rope and more rope', 'a sheepshank', 'rope']);
       expect((await find('rope sheepshank'))[0]).to.equal('a sheepshank');
     });
 
-    it('finds singular by plural, and plural by singular', async () => {
+    it('finds a singular by its plural, and a plural by its singular', async () => {
       expect(await knots.find('bowlines')).to.deep.equal([bowline]);
       expect(await knots.find('hitch')).to.deep.equal([hitch]);
     });
@@ -82,12 +82,12 @@ describe('retrieval', () => {
       expect(await knots.find('wihpping')).to.deep.equal([whipping]);
     });
 
-    it('ranks the nearest of two similar words first', async () => {
+    it('ranks the more similar of two words first', async () => {
       const { find } = await scene('en', ['A bowling alley.', 'A bowline.', 'Else.']);
       expect(await find('bowlinee')).to.deep.equal(['A bowline.', 'A bowling alley.']);
     });
 
-    it('finds nothing for unknown words, stop words, signs and other scripts', async () => {
+    it('finds nothing for unknown words, stop words, punctuation and other scripts', async () => {
       for (const question of [
         'xylophone',
         'the of and how',
@@ -108,19 +108,19 @@ describe('retrieval', () => {
       expect(await knots.find('-bowline')).to.deep.equal([bowline]);
     });
 
-    it('finds a passage with two common words among all that have one of them', async () => {
+    it('finds a passage with two common words among many passages with one of the words', async () => {
       const many = (word: string) => Array.from({ length: rankingRules.candidates + 1 }, () => word);
       const { find } = await scene('en', [...many('rope'), ...many('sail'), 'a sail on a rope']);
       expect((await find('ropes and sails'))[0]).to.equal('a sail on a rope');
     });
 
-    it('finds words of other scripts, in any case', async () => {
+    it('finds words of other scripts, in upper or lower case', async () => {
       const { find } = await scene('en', ['Булинь — это узел.', 'κόμπος ΒΑΡΚΑΡΗ']);
       expect(await find('что такое БУЛИНЬ?')).to.deep.equal(['Булинь — это узел.']);
       expect(await find('βαρκάρη')).to.deep.equal(['κόμπος ΒΑΡΚΑΡΗ']);
     });
 
-    it('answers a question of 8,000 characters by the rarest of its words', async () => {
+    it('answers a question of 8,000 characters by its rarest words', async () => {
       const question = `${'I would like to know how to hold a line. '.repeat(190)}bowline`.slice(0, 8_000);
       expect(await knots.find(question)).to.deep.equal([hitch]);
       const words = Array.from({ length: 900 }, (_, n) => `unheard${n}of`).join(' ');
@@ -152,12 +152,12 @@ describe('retrieval', () => {
         expect(await club.find(question)).to.deep.equal([found]);
       });
 
-    it('counts another inflection of a word as the word itself', async () => {
+    it('treats another inflection of a word as the word itself', async () => {
       const { find } = await scene('pt', ['Uma gota.', 'Informação, informação.']);
       expect(await find('gotas de informações')).to.deep.equal(['Informação, informação.', 'Uma gota.']);
     });
 
-    it('finds a passage written without accents by a question with them', async () => {
+    it('finds a passage without accents by a question with accents', async () => {
       const { find } = await scene('pt', ['A informacao fica na portaria.', 'Outra coisa.']);
       expect(await find('informação')).to.deep.equal(['A informacao fica na portaria.']);
     });
@@ -178,8 +178,8 @@ describe('retrieval', () => {
       expect(await find(question)).to.deep.equal([text]);
     });
 
-  describe('places', () => {
-    it('ranks a passage higher when the title or a heading has the word too', async () => {
+  describe('title, headings and neighbours', () => {
+    it('ranks a passage higher if its title or heading also contains the word', async () => {
       const { clubId, agentId, find } = await scene('en', [
         { text: 'Sails are made of canvas.', page: 1 },
         { text: 'Sails are made of canvas!', page: 2, headings: ['Sewing sails'] },
@@ -194,7 +194,7 @@ describe('retrieval', () => {
       expect(found).to.have.length(3);
     });
 
-    it('finds a passage by its title or heading alone', async () => {
+    it('finds a passage if only its title or heading contains the word', async () => {
       const { find } = await scene('en', [{ text: 'Two turns, then pull.', headings: ['Cleat hitch'] }], 'Mooring');
       expect(await find('cleats')).to.deep.equal(['Two turns, then pull.']);
       expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
@@ -209,7 +209,7 @@ describe('retrieval', () => {
       expect((await ask('anchor')).map(({ page }) => page)).to.deep.equal([1, 1, 2, 1, 1, 1]);
     });
 
-    it('ranks the one of two equal passages first whose neighbour has the words too', async () => {
+    it('ranks a passage first whose neighbour also contains the words, if two passages are equal', async () => {
       const { ask } = await scene('en', [
         { text: 'A tide table.', page: 1 },
         { text: 'Nothing.', page: 2 },
@@ -246,8 +246,8 @@ describe('retrieval', () => {
     });
   });
 
-  describe('material', () => {
-    it('is only what the agent was given: files, lessons, and the lessons of courses', async () => {
+  describe('the material of an agent', () => {
+    it('contains only the agent’s files and lessons, and the lessons of the agent’s courses', async () => {
       const { id: clubId } = await buildClub();
       const course = await buildCourse(clubId, { modules: 1, lessons: 2 });
       const other = await buildCourse(clubId, { modules: 1, lessons: 2 });
@@ -282,7 +282,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('of another club is never found, not even by agent and club ids of two clubs', async () => {
+    it('of another club is never found, not even with the agent id of one club and the club id of another', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('that was deleted leaves no words that could match a misspelled one', async () => {
+    it('that was deleted leaves no words that a misspelled word could match', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
@@ -300,7 +300,7 @@ describe('retrieval', () => {
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
-    it('is found by its new words after a replacement, and not after its deletion', async () => {
+    it('is found by its new words after a replacement, and is not found after its deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
       const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });

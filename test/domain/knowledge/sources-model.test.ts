@@ -1,4 +1,4 @@
-/** After any acts on agents, material, courses, lessons and files, the club's index agrees with the model of the rules. */
+/** After any sequence of acts on agents, material, courses, lessons and files, the club's index matches a model of the rules. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { IsNull, Not } from 'typeorm';
@@ -11,19 +11,19 @@ import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { anyAct, openIndexedClub, perform, SourceIndexModel, type Act } from '../../toolkit/model/source-index.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** Each sequence begins with some, so that much of it is about them. */
+/** Each sequence begins with some agents and their material, so that many acts concern them. */
 const firstLessons = [0, 1, 0].map((course): Act => ({ kind: 'create', details: { course, published: true } }));
 const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 
-/** Sources that have left the index, whose rows their runs remove. */
+/** Sources that have left the index. Their runs delete the rows. */
 async function leftOf(clubId: Id): Promise<Id[]> {
   const { db } = await testDeps();
   const removedSources = await db.manager.find(AgentSource, { where: { clubId, removedAt: Not(IsNull()) } });
   return removedSources.map(({ id }) => id);
 }
 
-describe('the club’s index, against a model', () => {
-  it('holds the wanted sources after any changes, and raises versions only with new words', async function () {
+describe('the index of a club', () => {
+  it('contains the required sources after any changes, and raises a version only if the words change', async function () {
     this.timeout(180_000);
     const { db } = await testDeps();
     await fc.assert(

@@ -29,7 +29,7 @@ import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
-/** A file that is archived already is refused as new material (MED-14). */
+/** A file that is already archived is refused as new material (MED-14). */
 function unlessArchived(error: unknown): void {
   if (!(error instanceof DomainError && error.code === 'media_archived')) throw error;
 }
@@ -56,7 +56,7 @@ async function wantedOf(clubId: Id): Promise<Id[]> {
 
 const indexedItems = async (clubId: Id) => (await indexedSourcesOf(clubId)).map(({ itemId }) => itemId);
 
-/** Makes these the whole material of an agent. */
+/** Replaces the whole material of an agent. */
 async function give(
   clubId: Id,
   agentId: Id,
@@ -68,7 +68,7 @@ async function give(
 }
 
 describe('the sources of a club’s index', () => {
-  it('stay as they are when another club changes', async () => {
+  it('remain unchanged when another club changes', async () => {
     const { db } = await testDeps();
     const [ours, theirs] = [await openIndexedClub(), await openIndexedClub()];
     for (const { clubId, agents, files } of [ours, theirs])
@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
 
-  it('become pending and due immediately when their content changes, and keep id and passages', async () => {
+  it('become pending and due immediately when their content changes, and keep their id and passages', async () => {
     const { db } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
@@ -117,7 +117,7 @@ describe('the sources of a club’s index', () => {
 
 describe('a source that leaves the index', () => {
   const texts = Array.from({ length: 5 }, (_, place) => `Knot ${place} joins a rope to a rope.`);
-  /** A file in the index, with passages, that an agent answers from. */
+  /** Creates a file in the index, with passages, from which an agent answers. */
   const indexed = async () => {
     const { id: clubId } = await buildClub();
     const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
@@ -135,7 +135,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is found and linked no more from its transaction on, and its passages are left to its run', async () => {
+  it('is no longer found or linked after its transaction, and its run deletes its passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());
@@ -157,7 +157,7 @@ describe('a source that leaves the index', () => {
       .and.have.nested.property('[0].sourceId', null);
   });
 
-  it('leaves the same file free to enter again beside it, and takes nothing of the new source along', async () => {
+  it('allows the same file to enter the index again, and does not affect the new source', async () => {
     const { source, clubId, agentId, files, takeAway, find } = await indexed();
     await takeAway();
     await give(clubId, agentId, { files });
@@ -174,7 +174,7 @@ describe('a source that leaves the index', () => {
     expect((await find()).map(({ sourceId }) => sourceId)).to.deep.equal([third.id]);
   });
 
-  it('goes in batches, and a worker that dies between two of them leaves the rest to the next', async () => {
+  it('is deleted in batches, which another worker continues if the first worker dies', async () => {
     const { source, clubId, agentId, takeAway } = await indexed();
     const answerId = await buildCharge({ clubId, agentId, studentId: (await buildStudent(clubId)).id }, 1n, new Date());
     const cited = { citedText: 'one', sourceId: source.id };
@@ -202,7 +202,7 @@ describe('a source that leaves the index', () => {
     ]);
   });
 
-  it('is removed however often that failed', async () => {
+  it('is removed even if its removal has failed many times', async () => {
     const { source, takeAway } = await indexed();
     await takeAway();
     await alterSource(source, 'attempts = 1000');
@@ -217,7 +217,7 @@ describe('a source that leaves the index', () => {
     expect(await stepSource(source, {}, { now: now + 3_600_000 })).to.include({ outcome: 'gone' });
   });
 
-  it('voids an indexing under way: nothing of it is recorded', async () => {
+  it('makes a running indexing record nothing', async () => {
     const source = await buildLessonSource('Old words.');
     const { id: agentId } = await buildAgent(source.clubId);
     await buildMaterial(agentId, { lessonId: source.lessonId ?? '' });
@@ -253,7 +253,7 @@ const everything = fc.record({
 });
 
 describe('administrators who change material at the same time', () => {
-  it('index a lesson that is published after its course becomes material, both uncommitted', async () => {
+  it('index a lesson if it is published after its course becomes material, before either act commits', async () => {
     const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
@@ -275,7 +275,7 @@ describe('administrators who change material at the same time', () => {
     expect(await indexedItems(clubId)).to.deep.equal([id]);
   });
 
-  it('index a lesson that is published before its course becomes material, both uncommitted', async () => {
+  it('index a lesson if it is published before its course becomes material, before either act commits', async () => {
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let giving: Promise<unknown> = Promise.resolve();
@@ -294,16 +294,16 @@ describe('administrators who change material at the same time', () => {
   });
 
   for (const first of ['file', 'lesson'] as const)
-    it(`wait for an answer that cites a file and a lesson, the ${first} with the lower id, without a deadlock`, async () => {
+    it(`wait without deadlock for an answer that cites file and lesson, the ${first} with the lower id`, async () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
-      // The first of the two has the lower id.
+      // The first of the two sources has the lower id.
       await give(clubId, agent, first === 'file' ? { files: material.files } : { lessons: material.lessons });
       await give(clubId, agent, material);
       const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
       expect(ids).to.have.length(2);
-      // In the order of an answer's end: one after the other, by id.
+      // Locks the sources like the end of an answer: one after the other, by id.
       const share = (tx: Transaction, id: Id | undefined) =>
         tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
@@ -319,7 +319,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the wanted sources and end no transaction early, in rounds of simultaneous changes', async function () {
+  it('index the required sources without failed transactions, in rounds of simultaneous changes', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
@@ -361,20 +361,20 @@ describe('administrators who change material at the same time', () => {
       }
       expect(db.ends).to.deep.equal([]);
     });
-    await fc.assert(property, { numRuns: 1, endOnFailure: true }); // a failure prints its seed
+    await fc.assert(property, { numRuns: 1, endOnFailure: true }); // prints its seed if it fails
   });
 
-  it('wait for a transaction that cites eight sources by their ids, without a deadlock', async () => {
+  it('wait without a deadlock for a transaction that cites eight sources in the order of their ids', async () => {
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
     const { id: clubId } = await buildClub();
     const agent = await buildAgent(clubId);
     const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
-    const given: Id[] = [];
-    // So that neither the files nor the rows on their pages have the order of the sources' ids.
+    const fileIds: Id[] = [];
+    // The order of the files, and of their rows on the pages, must differ from the order of the sources' ids.
     for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
-      given.push(id);
-      await give(clubId, agent.id, { files: given });
+      fileIds.push(id);
+      await give(clubId, agent.id, { files: fileIds });
     }
     const source = await testDatabase();
     await source.query(

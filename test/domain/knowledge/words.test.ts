@@ -6,7 +6,7 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 
-/** The counts of the triggers. */
+/** The numbers that the triggers have counted. */
 async function countedWords(clubId: Id): Promise<Record<string, number>> {
   const source = await testDatabase();
   const rows = await source.query<{ word: string; passages: number }[]>(
@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('match a fresh count after any changes and rollups, and are none after deletion', async () => {
+  it('match a new count after any changes and rollups, and have no rows after deletion', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const text = fc
@@ -80,7 +80,7 @@ describe('words of the material', () => {
     );
   });
 
-  it('have one row each after a rollup, and none once no passage has them', async () => {
+  it('have one row each after a rollup, and no row if no passage contains them', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const files = [];
@@ -94,7 +94,7 @@ describe('words of the material', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('are counted without waiting for another transaction that counts them', async () => {
+  it('are counted without waiting for another transaction that counts the same words', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const [one, two] = [await buildSource(clubId, { title: 'Rope' }), await buildSource(clubId, { title: 'Rope' })];
@@ -102,7 +102,7 @@ describe('words of the material', () => {
       VALUES (gen_random_uuid(), $1, $2, 0, 'Rope', '{}', '{rope}', 'rope', 'en')`;
     await source.transaction(async (tx) => {
       await tx.query(insert, [one.id, clubId]);
-      // Would wait for ever for the other one's commit.
+      // This transaction would wait forever for the commit of the other one.
       await source.query(insert, [two.id, clubId]);
     });
     expect(await countedWords(clubId)).to.deep.equal({ 'rope rope rope': 2 });

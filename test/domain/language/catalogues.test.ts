@@ -25,7 +25,7 @@ describe('message catalogues', () => {
     expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
   });
 
-  /** Messages with the same words in both languages. */
+  /** Messages that have the same words in both languages. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
     'pt-BR': ['time.zone_with_offset'],
     es: ['time.zone_with_offset'],
@@ -38,7 +38,7 @@ describe('message catalogues', () => {
       expect(untranslated).to.deep.equal(same[language]);
     });
 
-  /** English words that no other language spells in the same way. */
+  /** English words that have another spelling in every other language. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
     it(`${language} has no English word inside its sentences`, () => {
@@ -53,7 +53,7 @@ describe('the check of catalogues', () => {
   for (const [title, language, catalogue, problem] of [
     ['a key that is unknown', 'en', changed({ 'mail.nothing': 'x' }), 'en: mail.nothing is unknown.'],
     [
-      'another argument than in English',
+      'an argument that English does not have',
       'de',
       changed({ 'mail.greeting': 'Hallo {who},' }),
       'de: mail.greeting has the arguments who (string) instead of name (string).',
@@ -91,7 +91,7 @@ describe('the check of catalogues', () => {
     expect(problem).to.match(/^en: mail\.greeting is no ICU message: /);
   });
 
-  it('reports an unused key, and finds keys that code composes', () => {
+  it('reports an unused key, and recognizes keys that code assembles', () => {
     const composed = 'mail.student_code.subject';
     expect(unusedKeys(projectDirectory, ['mail.greeting', 'mail.of_nobody', composed])).to.deep.equal([
       'mail.of_nobody',

@@ -1,4 +1,7 @@
-/** All documents that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in other scripts. */
+/**
+ * Builds all documents that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in
+ * other scripts.
+ */
 import type { OperationId } from '../../../contract/contract.ts';
 import { contractOperations } from '../../../contract/contract.ts';
 import { pages } from '../../../api/pages/index.ts';
@@ -25,11 +28,11 @@ export interface Document {
   name: string;
   /** A whole HTML document. */
   html?: string;
-  /** Plain texts, such as a subject. */
+  /** Plain texts, for example a subject. */
   texts: readonly string[];
 }
 
-/** Values of clubs and people. No catalogue contains their words, so all other words of a document come from the service. */
+/** Values that clubs and people enter. No catalogue contains their words, so all other words of a document come from the catalogue. */
 export const values = {
   name: 'Юлия',
   club: '王会',
@@ -43,7 +46,7 @@ export const values = {
 } as const;
 
 export const at = new Date('2026-03-02T08:00:00Z');
-/** A time that occurs twice: both hours of this night are 02:30 on the clocks of Berlin. */
+/** A time that occurs twice: in this night, the clocks of Berlin show 02:30 in two hours. */
 const twice = new Date('2026-10-25T00:30:00Z');
 
 function contextOf(session: MailContext['session']): MailContext {
@@ -58,7 +61,7 @@ function contextOf(session: MailContext['session']): MailContext {
   };
 }
 
-/** Each template with all possible values, and with the fewest. */
+/** Each template, once with all possible values and once with as few values as possible. */
 function mails(language: OfferedLanguage): Document[] {
   const wording = wordingIn(language);
   const full = contextOf({
@@ -138,7 +141,7 @@ async function dailyMail(language: OfferedLanguage): Promise<Document[]> {
   ];
 }
 
-/** @returns an entry whose title comes from the language, because a mail must not contain the mentorship's own title */
+/** @returns an entry whose title comes from the catalogue, because a mail must not contain the mentorship's own title */
 export function calendarEntry(language: OfferedLanguage): string {
   const event = {
     method: 'REQUEST',
@@ -157,7 +160,7 @@ async function certificate(language: OfferedLanguage): Promise<Document> {
   return { name: 'certificate', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
 }
 
-/** The preview of a certificate: its student and its course are words of the catalogue (DEC-187). */
+/** The preview of a certificate. Its student and its course are words of the catalogue (DEC-187). */
 async function certificatePreview(language: OfferedLanguage): Promise<Document> {
   const { say } = wordingIn(language);
   const [studentName, courseTitle] = [say('certificate.sample.student'), say('certificate.sample.course')];
@@ -167,7 +170,7 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** The answers that each page shows, by operation. The walk fails for a page without a case. */
+/** The answers that each page shows, by operation. The walk fails for a page that has no answers here. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {
@@ -221,7 +224,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Each page of the router: its answers, and its words for each refusal code of its operation. */
+/** Each page of the router with its answers, and with its words for each refusal code of its operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()
@@ -238,7 +241,7 @@ function pagesOf(language: OfferedLanguage): Document[] {
         })),
         ...[...refusalCodes].map((code) => ({
           name: `page ${operationId} refused: ${code}`,
-          html: page.refusal(new DomainError(code, 'Words for programmers alone.'), wordingIn(language)),
+          html: page.refusal(new DomainError(code, 'Words that only programmers read.'), wordingIn(language)),
         })),
       ].map((one) => ({ ...one, texts: [] }));
     });

@@ -16,11 +16,11 @@ describe('languages', () => {
     ['', undefined],
     ['constructor', undefined],
   ] as const)
-    it(`finds ${nearest ?? 'none'} for a reader of "${tag}"`, () => {
+    it(`finds ${nearest ?? 'no language'} for a reader of "${tag}"`, () => {
       expect(nearestLanguage(tag)).to.equal(nearest);
     });
 
-  it('prefers the person’s language to the club’s, and takes English if neither is offered', () => {
+  it('prefers the person’s language to the club’s, and uses English if neither is offered', () => {
     expect(languageOf('de', 'pt-BR')).to.equal('de');
     expect(languageOf(null, 'pt')).to.equal('pt-BR');
     expect(languageOf('fr', 'ar')).to.equal('ar');
@@ -28,7 +28,7 @@ describe('languages', () => {
     expect(languageOf(undefined)).to.equal('en');
   });
 
-  it('knows the direction of each language', () => {
+  it('have a writing direction each', () => {
     expect(offeredLanguages.map((language) => [language, directionOf(language)])).to.deep.equal([
       ['en', 'ltr'],
       ['pt-BR', 'ltr'],

@@ -1,4 +1,4 @@
-/** Refusals that students read have words in every language; their codes and headers never change (DEC-188). */
+/** Refusals that students read are translated to every language, but their codes and headers never change (DEC-188). */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { offeredLanguages } from '../../../domain/language/languages.ts';
 import { minutesOf, RefusalToPerson } from '../../../domain/language/refusal.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 
-/** Their messages name fields and formats, which the programmer of a client corrects. */
+/** These messages name fields and formats. They are for the programmer of a client. */
 const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'malformed_request',
   'invalid_request',
@@ -19,10 +19,10 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'message_exists',
   'post_exists',
 ]);
-/** The error mapper has words for these codes, whichever layer throws them. */
+/** The error mapper has texts for these codes, for every layer that throws them. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
-/** Codes that operations of students and administrators share: files whose refusals no student gets. */
+/** Codes that operations of students and of administrators share. The files listed here throw them only to administrators. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
@@ -65,7 +65,7 @@ function codesOfStudents(): Set<string> {
 }
 
 describe('refusals that students read', () => {
-  it('are thrown with words of the catalogues, in every file', () => {
+  it('are thrown with a text of the catalogues, in every file', () => {
     const codes = codesOfStudents();
     const found = new Map<string, Set<string>>();
     for (const file of globSync(['domain/**/*.ts', 'api/**/*.ts'], { cwd: projectDirectory })) {
@@ -79,7 +79,7 @@ describe('refusals that students read', () => {
     expect(listed).to.deep.equal(ofAdministrators);
   });
 
-  it('keep code, status and headers in every language', () => {
+  it('have the same code, status and headers in every language', () => {
     const refusal = new RefusalToPerson(
       'daily_limit_reached',
       ({ say }) => say('refusal.daily_limit_reached', { count: 3 }),
@@ -96,7 +96,7 @@ describe('refusals that students read', () => {
     for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
   });
 
-  it('use the reader’s first offered language', () => {
+  it('use the first offered language of the reader', () => {
     const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
     expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
     expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');
@@ -109,7 +109,7 @@ describe('refusals that students read', () => {
     expect(refusal.headers).to.deep.equal({});
   });
 
-  it('give a wait in whole minutes, at least one', () => {
+  it('state a wait in whole minutes, at least one', () => {
     expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
   });
 });

@@ -1,4 +1,4 @@
-/** The punctuation of each language, one form of address, and sentences that stay whole when values are inserted. */
+/** Checks the punctuation of each language, a consistent form of address, and sentences that stay whole when values are inserted. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -7,7 +7,7 @@ import { wordingIn } from '../../../domain/language/wording.ts';
 
 const keys = Object.keys(en) as MessageKey[];
 
-/** Counts whose plural forms differ in one of the languages. */
+/** Counts that have different plural forms in one of the languages. */
 const counts = [1, 2, 3, 11, 100] as const;
 
 /** @param choice whether the optional parts of a sentence are present @returns values for every possible argument */
@@ -73,11 +73,11 @@ const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
   es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,
   de: /(?<!\p{L})(?:Ihnen|Ihr|Ihre[mnrs]?)(?!\p{L})/u,
-  // These forms address a man; a woman needs other forms.
+  // These forms address only a man.
   ar: /(?<!\p{L})(?:تريد|تجد|تطلبها|تستطيع|اضغط|افتح|اقرأ|عزيزي)(?!\p{L})/u,
 };
 
-/** `mail.student_without_name` follows a greeting; `time.…` and `certificate.…` stand inside lines. */
+/** `mail.student_without_name` follows a greeting. `time.…` and `certificate.…` are parts of lines. */
 const isInsideLine = /^(?:mail\.student_without_name|time\.|certificate\.(?:has_completed|completed_on))/;
 
 describe('the words of the catalogues', () => {
@@ -86,17 +86,17 @@ describe('the words of the catalogues', () => {
       expect(faultsIn(language, (text) => foreignMarks[language].test(text))).to.deep.equal([]);
     });
 
-    it(`address people in one form in ${language}`, () => {
+    it(`address people in the same form in ${language}`, () => {
       expect(faultsIn(language, (text) => otherRegister[language]?.test(text) ?? false)).to.deep.equal([]);
     });
 
-    it(`have no double space and no space before a mark in ${language}`, () => {
+    it(`have no double space and no space before a punctuation mark in ${language}`, () => {
       const gap = /^ | $| {2}| [.,;:!?،؟؛]|\.\.|[„«¿¡] | [”»]/;
       expect(faultsIn(language, (text) => gap.test(text))).to.deep.equal([]);
     });
 
     it(`end each paragraph with a full stop in ${language}`, () => {
-      // The id of a request ends its message, so that a person can copy it.
+      // The id of a request is the last part of its message, so that a person can copy it.
       const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\.(?!internal_error$)/.test(key);
       const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));
       expect(faultsIn(language, (text, key) => isText(key) && isOpen(text))).to.deep.equal([]);
@@ -109,7 +109,7 @@ describe('the words of the catalogues', () => {
     });
   }
 
-  it('use no digits in Arabic for one and two, which have their own forms', () => {
+  it('use no digits in Arabic for one and two, which have number forms of their own', () => {
     const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
     const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
     for (const key of counted)

@@ -1,7 +1,7 @@
 /**
- * Renders every document in every language. Each has its values, links, language and direction, and no English word. A new mail, page or
- * message without a case fails. After a change of the layout:
- * `UPDATE_STRUCTURES=1 npm test -- test/domain/language/walk.test.ts`.
+ * Renders every document in every language. Each document must contain its values, links, language and direction, and no English word. A
+ * new mail, page or message without a case here makes the test fail. After a change of the layout: `UPDATE_STRUCTURES=1 npm test --
+ * test/domain/language/walk.test.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
@@ -30,7 +30,7 @@ function nodesOf(html: string): Node[] {
   return walk(parseDocument(html));
 }
 
-/** The words of a document for people and screen readers: texts and names of elements, without styles. */
+/** The words of a document that people and screen readers read: texts and names of elements, without styles. */
 function textsOf({ html, texts }: Document): string[] {
   if (html === undefined) return [...texts];
   const nodes = nodesOf(html);
@@ -61,13 +61,13 @@ function literalsOf(elements: readonly MessageFormatElement[]): string[] {
 const wordsOfCatalogue = (messages: Readonly<Record<string, string>>) =>
   new Set(Object.values(messages).flatMap((text) => literalsOf(parse(text, { ignoreTag: true })).flatMap(wordsOf)));
 
-/** English catalogue words that the language's own catalogue does not have. */
+/** The words of the English catalogue that the language's own catalogue does not contain. */
 function foreignWords(language: OfferedLanguage): Set<string> {
   const own = wordsOfCatalogue(catalogues[language].messages);
   return new Set([...wordsOfCatalogue(en)].filter((word) => !own.has(word)));
 }
 
-/** The elements of a document in order, without words, also inside frames. */
+/** The elements of a document in order, also inside frames, without words. */
 function structureOf(html: string): string {
   return nodesOf(html)
     .flatMap(({ name, attribs }) => {
@@ -80,10 +80,10 @@ function structureOf(html: string): string {
 const addressesIn = (html: string) =>
   nodesOf(html).flatMap(({ attribs = {} }) => ['href', 'action'].flatMap((name) => attribs[name] ?? []));
 
-/** Messages in no document: they answer a request. */
+/** Messages that no document contains, because they answer a request. */
 const isAnswer = (key: string) => /^(?:refusal|answer)\./.test(key);
 
-describe('everything that people read', function () {
+describe('each document that people read', function () {
   this.timeout(60_000);
   const walked = new Map<OfferedLanguage, Map<string, Document>>();
   const usedKeys = new Set<MessageKey>();
@@ -114,20 +114,20 @@ describe('everything that people read', function () {
 
   for (const language of offeredLanguages) {
     describe(`in ${language}`, () => {
-      it('has no missing value and no message syntax', () =>
+      it('contains no missing value and no message syntax', () =>
         eachCase(documentsOf(language), (document) => {
           for (const text of textsOf(document))
             expect(text).to.not.match(/[{}]|\bundefined\b|\bnull\b|\bNaN\b|Invalid Date|\[object/);
         }));
 
-      it('has language and direction', () =>
+      it('states its language and direction', () =>
         eachCase(documentsOf(language), ({ html }) => {
           if (html === undefined) return;
           const root = nodesOf(html).find(({ name }) => name === 'html');
           expect(root?.attribs).to.include({ lang: language, dir: directionOf(language) });
         }));
 
-      it('shows the same values and addresses as English', () =>
+      it('shows the same values and addresses as the English document', () =>
         eachCase(documentsOf(language), (document) => {
           const english = walked.get('en')?.get(document.name);
           const visibleValues = (one: Document | undefined) => {
@@ -138,7 +138,7 @@ describe('everything that people read', function () {
           expect(addressesIn(document.html ?? '')).to.deep.equal(addressesIn(english?.html ?? ''));
         }));
 
-      it('has the structure on record', () => {
+      it('has the recorded structure', () => {
         const structures = Object.fromEntries(
           documentsOf(language).flatMap(({ name, html }) => (html === undefined ? [] : [[name, structureOf(html)]])),
         );
@@ -147,7 +147,7 @@ describe('everything that people read', function () {
         expect(structures).to.deep.equal(JSON.parse(readFileSync(structuresFile, 'utf8')));
       });
 
-      it('has a calendar entry that another program reads', () => {
+      it('has a calendar entry that another program can read', () => {
         const calendar = new ICAL.Component(ICAL.parse(calendarEntry(language)) as unknown[]);
         const found = calendar.getFirstSubcomponent('vevent');
         if (!found) throw new Error('The calendar has no entry');
@@ -156,7 +156,7 @@ describe('everything that people read', function () {
         expect(entry.startDate.toJSDate()).to.deep.equal(at);
       });
 
-      it('has each mail’s link in its text and its HTML', () =>
+      it('contains the link of each mail in its text and its HTML', () =>
         eachCase(mailsWithLink, (template) => {
           const mail = walked.get(language)?.get(`mail ${template}`);
           expect(mail?.texts[1]).to.contain(values.link);
@@ -166,7 +166,7 @@ describe('everything that people read', function () {
   }
 
   for (const language of offeredLanguages.filter((one) => one !== 'en'))
-    it(`has no English word in ${language}`, () => {
+    it(`contains no English word in ${language}`, () => {
       const foreign = foreignWords(language);
       expect(foreign.size).to.be.greaterThan(200);
       return eachCase(documentsOf(language), (document) => {

@@ -5,7 +5,7 @@ import { offeredLanguages } from '../../../domain/language/languages.ts';
 import { wordingIn } from '../../../domain/language/wording.ts';
 
 describe('wording', () => {
-  it('fills in values, and takes the plural form of the language', () => {
+  it('inserts values, and uses the plural form of the language', () => {
     expect(wordingIn('en').say('digest.subject', { count: 1, club: 'Knots' })).to.equal('1 new post at Knots');
     expect(wordingIn('pt-BR').say('digest.subject', { count: 2, club: 'Nós' })).to.equal('2 novas publicações em Nós');
     expect([1, 2, 3, 11, 100].map((count) => wordingIn('ar').say('certificate.lessons', { count }))).to.deep.equal([
@@ -17,14 +17,14 @@ describe('wording', () => {
     ]);
   });
 
-  it('isolates only values of the other direction', () => {
+  it('isolates only values with the other writing direction', () => {
     expect(wordingIn('ar').say('mail.greeting', { name: 'Ada' })).to.equal('مرحبًا \u2068Ada\u2069،');
     expect(wordingIn('ar').say('mail.greeting', { name: 'ليلى' })).to.equal('مرحبًا ليلى،');
     expect(wordingIn('en').say('mail.greeting', { name: 'ליאור' })).to.equal('Hello \u2068ליאור\u2069,');
     expect(wordingIn('en').say('mail.greeting', { name: '小明' })).to.equal('Hello 小明,');
   });
 
-  it('chooses a text by its option in every language', () => {
+  it('chooses a text by an option in every language', () => {
     for (const language of offeredLanguages) {
       const { say } = wordingIn(language);
       const actions = ['campaigns', 'automations', 'digests'].map((kind) => say('unsubscribe.action', { kind }));
@@ -54,14 +54,14 @@ describe('wording', () => {
       expect(wordingIn(language).moment(new Date('2026-03-02T08:00:00Z'), 'Europe/Berlin')).to.equal(moment);
     });
 
-  it('shows the offset only in the hour that occurs twice', () => {
+  it('shows the offset from UTC only in the hour that occurs twice', () => {
     const { moment, shortMoment } = wordingIn('en');
     expect(moment(summer, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+2)');
     expect(moment(winter, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+1)');
     expect(shortMoment(winter, 'Europe/Berlin')).to.equal('25 October at 02:30 (GMT+1)');
     expect(moment(new Date('2026-10-25T02:30:00Z'), 'Europe/Berlin')).to.not.contain('GMT');
     expect(moment(summer, 'America/Sao_Paulo')).to.not.contain('GMT');
-    // A change of half an hour (Lord Howe), in a zone that Postgres and Node name differently.
+    // A clock change of half an hour (Lord Howe), in a zone that Postgres and Node name differently.
     expect(shortMoment(new Date('2026-04-04T15:15:00Z'), 'Australia/Lord_Howe')).to.match(/01:45 \(GMT\+10:30\)$/);
   });
 
@@ -90,13 +90,13 @@ describe('writing directions', () => {
       expect(directionOfText(text)).to.equal(direction);
     });
 
-  it('are written as an attribute only if they differ from the document’s', () => {
+  it('are written as an attribute only if they differ from the document’s direction', () => {
     expect(dirAttribute('Ahoy', 'ltr')).to.equal('');
     expect(dirAttribute('Ahoy', 'rtl')).to.equal(' dir="ltr"');
     expect(dirAttribute('123', 'rtl')).to.equal('');
   });
 
-  it('keep the value inside a closed isolate', () => {
+  it('keep a value inside a closed isolate', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),

@@ -1,4 +1,4 @@
-/** Compares totals of a club's sessions, from tallies, with the sessions on the pages. */
+/** Compares the totals of a club's sessions, which come from tallies, with the sessions on the pages. */
 import { expect } from 'chai';
 import { listSessions, type SessionFilter } from '../../../domain/mentorships/sessions.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -32,7 +32,7 @@ const beginnings = [
 ];
 
 describe('totals of sessions (ADR 11)', () => {
-  it('equal the pages by status and time, through all changes of sessions', async () => {
+  it('equal the number of sessions on the pages, by status and time, after all changes of sessions', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

@@ -1,4 +1,4 @@
-/** The due mails of a session (MENT-11) and its shown status (MENT-9), at each boundary. */
+/** The due mails of a session (MENT-11) and the status that is shown (MENT-9), at each limit of time. */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 
@@ -21,8 +21,8 @@ const dueTemplates = (one: Parameters<typeof mailsNow>[0], now: Date) => {
   };
 };
 
-describe('domain/mentorships/sessions.policy', () => {
-  it('reminds exactly 24 h and 1 h before the beginning, and asks for a rating at the end (MENT-11)', () => {
+describe('the rules of mentorship sessions', () => {
+  it('remind exactly 24 h and 1 h before the beginning, and asks for a rating at the end (MENT-11)', () => {
     const confirmed = ['booked', 'mentor_booked'];
     expect(dueTemplates(session, session.bookedAt)).to.deep.equal({ due: confirmed, next: '09T09:00' });
     expect(dueTemplates(session, before(at('09T09:00'))).due).to.deep.equal(confirmed);
@@ -36,7 +36,7 @@ describe('domain/mentorships/sessions.policy', () => {
     expect(dueTemplates(session, session.endsAt)).to.deep.equal({ due: ['rating'], next: undefined });
   });
 
-  it('sends no reminder after the beginning, and no rating request after 30 days (MENT-11)', () => {
+  it('send no reminder after the beginning, and no rating request after 30 days (MENT-11)', () => {
     expect(dueTemplates(session, before(session.startsAt)).due).to.have.length(4);
     expect(dueTemplates(session, session.startsAt).due).to.deep.equal([]);
     const closes = new Date(session.endsAt.getTime() + 30 * 86_400_000);
@@ -44,14 +44,14 @@ describe('domain/mentorships/sessions.policy', () => {
     expect(dueTemplates(session, closes).due).to.deep.equal([]);
   });
 
-  it('skips a reminder whose time had passed at the booking (MENT-11)', () => {
+  it('skip a reminder whose time had already passed at the booking (MENT-11)', () => {
     const late = { ...session, bookedAt: at('09T09:00') };
     expect(dueTemplates(late, at('10T08:30')).due).to.deep.equal(['booked', 'mentor_booked', 'hour_before']);
     const justInTime = { ...session, bookedAt: before(at('09T09:00')) };
     expect(dueTemplates(justInTime, at('09T09:00')).due).to.include('day_before');
   });
 
-  it('mails only a cancellation, until the end, and no rating request after a no-show (MENT-11)', () => {
+  it('send only a cancellation mail, until the end, and no rating request after a no-show (MENT-11)', () => {
     const canceled = { ...session, status: 'canceled' as const, canceledAt: at('05T12:00') };
     expect(dueTemplates(canceled, at('09T12:00'))).to.deep.equal({
       due: ['canceled', 'mentor_canceled'],
@@ -63,14 +63,14 @@ describe('domain/mentorships/sessions.policy', () => {
     expect(dueTemplates(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });
   });
 
-  it('shows only a booked session as completed, from its end on (MENT-9)', () => {
+  it('show a booked session as completed from its end on, and no other session (MENT-9)', () => {
     expect(shownStatus(session, before(session.endsAt))).to.equal('booked');
     expect(shownStatus(session, session.endsAt)).to.equal('completed');
     for (const status of ['canceled', 'no_show'] as const)
       expect(shownStatus({ ...session, status }, session.endsAt)).to.equal(status);
   });
 
-  it('lets a student cancel until the deadline before the beginning (MENT-8)', () => {
+  it('let a student cancel until the cancellation deadline before the beginning (MENT-8)', () => {
     expect(cancelUntil(session.startsAt, 90)).to.deep.equal(at('10T07:30'));
   });
 });

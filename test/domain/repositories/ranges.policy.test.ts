@@ -4,7 +4,7 @@ import { askedPart, type AskedPart } from '../../../domain/repositories/ranges.p
 describe('requested parts of an archive (REPO-7)', () => {
   const whole: AskedPart = { from: 0, length: 100, isWhole: true };
   const part = (from: number, length: number): AskedPart => ({ from, length, isWhole: false });
-  const table: readonly (readonly [range: string, ifRange: string, asked: AskedPart])[] = [
+  const table: readonly (readonly [range: string, ifRange: string, expected: AskedPart])[] = [
     ['', '', whole],
     ['bytes=0-', '', part(0, 100)],
     ['bytes=40-', '"a"', part(40, 60)],
@@ -26,8 +26,8 @@ describe('requested parts of an archive (REPO-7)', () => {
     ['kilobytes=0-1', '', whole],
     ['bytes=99999999999999999-', '', whole],
   ];
-  for (const [range, ifRange, asked] of table)
+  for (const [range, ifRange, expected] of table)
     it(`answers Range ${range || 'none'}${ifRange && `, If-Range ${ifRange}`}`, () => {
-      expect(askedPart(range, ifRange, '"a"', 100)).to.deep.equal(asked);
+      expect(askedPart(range, ifRange, '"a"', 100)).to.deep.equal(expected);
     });
 });

@@ -10,12 +10,12 @@ describe('tokens of downloads (REPO-5)', () => {
   const before = new Date(named.expiresAt.getTime() - 1);
   const token = downloadToken(vault, named);
 
-  it('name repository, student and end until the millisecond of their end, for any number of uses', () => {
+  it('name repository, student and end, and are valid until the millisecond of their end', () => {
     for (const _ of [1, 2]) expect(readDownloadToken(vault, token, before)).to.deep.equal(named);
     expect(readDownloadToken(vault, token, named.expiresAt)).to.equal(undefined);
   });
 
-  it('are refused with a changed, removed or added character, and under another key', () => {
+  it('are refused if a character is changed, removed or added, and under another key', () => {
     for (let at = 0; at < token.length; at++) {
       const other = token[at] === 'A' ? 'B' : 'A';
       const changed = token.slice(0, at) + other + token.slice(at + 1);

@@ -25,12 +25,12 @@ const fileOf = (name: string, content: Buffer): ZipFile & { content: Buffer } =>
   modifiedAt,
 });
 
-/** The content of the archive from this position on. A file without content has zeros. */
+/** The content of the archive from this position on. A file without content consists of zeros. */
 function bytesOf(layout: ZipLayout, contents: readonly Buffer[], from = 0, length = layout.size - from): Buffer {
   return Buffer.concat(
     partsOf(layout, from, length).map((part) => {
       if ('bytes' in part) return part.bytes;
-      expect(part.length).to.be.within(1, length); // further zeros would only need memory
+      expect(part.length).to.be.within(1, length); // more zeros would only use memory
       return contents[part.file]?.subarray(part.from, part.from + part.length) ?? Buffer.alloc(part.length);
     }),
   );
@@ -48,7 +48,7 @@ class LayoutReader extends yauzl.RandomAccessReader {
 }
 
 describe('layout of ZIP archives (REPO-6)', () => {
-  if (whyNoPython !== undefined) it.skip(`is not shown to Python: ${whyNoPython}`);
+  if (whyNoPython !== undefined) it.skip(`is not checked with Python: ${whyNoPython}`);
   let folder: string;
   before('a folder', async () => {
     folder = await mkdtemp(join(tmpdir(), 'zip-'));
@@ -61,7 +61,7 @@ describe('layout of ZIP archives (REPO-6)', () => {
     fileOf('empty', Buffer.alloc(0)),
   ];
 
-  it('are read by yauzl and Python with names, times and contents, and have the computed length', async () => {
+  it('are read by yauzl and Python with names, times and contents, and have the predicted length', async () => {
     const layout = layOutZip(files);
     const archive = bytesOf(
       layout,
@@ -89,12 +89,12 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
   });
 
-  it('give any part of the archive as it is in the whole', () => {
+  it('return any part of the archive with the same bytes as the whole archive', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
-      fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (given, one, other) => {
-        const names = archiveNames(given.map(({ name }) => name));
-        const any = given.map(({ content }, place) => fileOf(names[place] ?? '', Buffer.from(content)));
+      fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (originals, one, other) => {
+        const names = archiveNames(originals.map(({ name }) => name));
+        const any = originals.map(({ content }, place) => fileOf(names[place] ?? '', Buffer.from(content)));
         const contents = any.map(({ content }) => content);
         const layout = layOutZip(any);
         const whole = bytesOf(layout, contents);
@@ -122,7 +122,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     const entries = [];
     for await (const entry of zip.eachEntry()) entries.push([entry.fileName, entry.uncompressedSize]);
     expect(entries).to.deep.equal(many.map(({ name, size }) => [name, size]));
-    // A sparse file: the space between the headers needs no disk.
+    // A sparse file. The space between the headers uses no disk space.
     const path = join(folder, 'large.zip');
     const handle = await open(path, 'w');
     for (const segment of layout.segments)
@@ -138,10 +138,10 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
   });
 
-  /** The position, and the number of files, that just exceed 32 and 16 bits. */
+  /** The position that just exceeds 32 bits, and the number of files that just exceeds 16 bits. */
   const [max32, max16] = [0xffff_ffff, 0xffff];
 
-  it('write a file’s position in 64 bits from 4 GB on, and not before', async () => {
+  it('write a file’s position in 64 bits from 4 GB on, but not below', async () => {
     const headerOfFirst = 30 + 'first'.length;
     for (const [place, extraBytes, version] of [
       [max32 - 1, 0, 20],
@@ -163,7 +163,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write a file’s size in 64 bits in its own header from 4 GB on, and not before', () => {
+  it('write a file’s size in 64 bits in the file’s header from 4 GB on, but not below', () => {
     const headerOf = (size: number) => {
       const [segment] = layOutZip([{ name: 'first', size, crc32: 0, modifiedAt }]).segments;
       const header = segment && 'bytes' in segment ? segment.bytes : Buffer.alloc(0);
@@ -180,7 +180,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     expect(headerOf(max32)).to.deep.equal([45, max32, max32, 20, BigInt(max32), BigInt(max32)]);
   });
 
-  it('count files in 64 bits from 65,535 on, and not before', async () => {
+  it('count files in 64 bits from 65,535 files on, but not below', async () => {
     const archiveOf = (count: number) =>
       layOutZip(Array.from({ length: count }, (_, number) => ({ name: `${number}`, size: 0, crc32: 0, modifiedAt })));
     const endOf = (layout: ZipLayout) => bytesOf(layout, [], layout.size - 22);
@@ -194,7 +194,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write the directory’s position in 64 bits from 4 GB on, and not before', () => {
+  it('write the directory’s position in 64 bits from 4 GB on, but not below', () => {
     const headerOfFile = 30 + 'first'.length;
     for (const [place, bytesAfterDirectory] of [
       [max32 - 1, 22],
@@ -206,7 +206,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('have only headers, contents, directory and end, and no empty part', () => {
+  it('consist of headers, contents, directory and end, without empty parts', () => {
     const layout = layOutZip(files);
     const names = files.reduce((sum, { name }) => sum + Buffer.byteLength(name), 0);
     const contents = files.reduce((sum, { size }) => sum + size, 0);
@@ -215,7 +215,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
   });
 
-  it('have times from 1980 to 2107, and the nearest of them for other times', async () => {
+  it('have times from 1980 to 2107, and the nearest of these times for other times', async () => {
     const timeOf = async (at: string) => {
       const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
       const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
@@ -232,7 +232,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
       expect(await timeOf(at)).to.equal(shownTime);
   });
 
-  it('are an empty archive without files', async () => {
+  it('are a valid empty archive if there are no files', async () => {
     const layout = layOutZip([]);
     const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
     expect([layout.size, zip.entryCount]).to.deep.equal([22, 0]);
@@ -240,7 +240,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
 });
 
 describe('names in archives (REPO-6)', () => {
-  it('lead into no folder, and are accepted by every file system', () => {
+  it('point into no folder, and are accepted by every file system', () => {
     const table: readonly (readonly [given: string, name: string])[] = [
       ['plan.pdf', 'plan.pdf'],
       ['../../etc/passwd', '.._.._etc_passwd'],
@@ -261,7 +261,7 @@ describe('names in archives (REPO-6)', () => {
       ['e\u0301.txt', '\u00E9.txt'],
       ['\ud800.txt', '_.txt'],
     ];
-    expect(table.map(([given]) => [given, safeName(given)])).to.deep.equal(table);
+    expect(table.map(([original]) => [original, safeName(original)])).to.deep.equal(table);
   });
 
   it('are cut between characters if they are too long, and keep their extension', () => {
@@ -271,7 +271,7 @@ describe('names in archives (REPO-6)', () => {
     expect(safeName(`${'結'.repeat(100)}.pdf`)).to.equal(`${'結'.repeat(65)}.pdf`);
   });
 
-  it('are numbered in order if a file system treats them as equal', () => {
+  it('are numbered in order if a file system would treat them as equal', () => {
     expect(archiveNames(['plan.pdf', 'Plan.PDF', 'plan.pdf', 'plan (2).pdf', 'plan', 'ＰＬＡＮ'])).to.deep.equal([
       'plan.pdf',
       'Plan (2).PDF',
@@ -290,9 +290,9 @@ describe('names in archives (REPO-6)', () => {
       'i\u0307 (2)',
     ]);
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (given) => {
-        const names = archiveNames(given);
-        expect(new Set(names.map((name) => name.normalize('NFC').toLowerCase())).size).to.equal(given.length);
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 30 }), (originals) => {
+        const names = archiveNames(originals);
+        expect(new Set(names.map((name) => name.normalize('NFC').toLowerCase())).size).to.equal(originals.length);
         for (const name of names) expect(Buffer.byteLength(name)).to.be.within(1, 220);
       }),
     );

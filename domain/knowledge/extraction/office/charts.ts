@@ -27,8 +27,8 @@ export function chartBlocks(root: XmlElement): Block[] {
 
 function titleOf(element: XmlElement | undefined): string {
   const title = childOf(element, 'c:title') ?? childOf(element, 'cx:title');
-  const written = paragraphTextsIn(title);
-  if (written.length > 0) return written.join(' ');
+  const titleTexts = paragraphTextsIn(title);
+  if (titleTexts.length > 0) return titleTexts.join(' ');
   return [...descendantsOf(title, 'c:v', 'cx:v')].map((one) => textOf(one)).join(' ');
 }
 
@@ -50,7 +50,7 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Words of outer levels apply to all points up to the next word of that level. */
+/** Words of outer levels apply to all points up to the next word of the same level. */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));
@@ -72,10 +72,10 @@ function pointsIn(cache: XmlElement | undefined, name: string, format: string, i
 function acrossLevels([inner = new Map(), ...outer]: Map<number, string>[]): Map<number, string> {
   const words = outer.toReversed().map((level) => ({ level, current: '' }));
   const across = new Map<number, string>();
-  for (const [place, text] of inner) {
-    for (const one of words) one.current = one.level.get(place) ?? one.current;
+  for (const [index, text] of inner) {
+    for (const one of words) one.current = one.level.get(index) ?? one.current;
     const all = [...words.map(({ current }) => current), text];
-    across.set(place, all.filter((word) => word !== '').join(' '));
+    across.set(index, all.filter((word) => word !== '').join(' '));
   }
   return across;
 }
@@ -127,7 +127,7 @@ function isSame(one: ReadonlyMap<number, string>, other: ReadonlyMap<number, str
 }
 
 const dayMs = 86_400_000;
-/** Parts of a number format beside the digits: quoted words, colors and conditions. */
+/** Parts of a number format that are not digits: quoted words, colors and conditions. */
 const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**

@@ -3,10 +3,10 @@ import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/
 import type { Block } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 
-/** Points that only control the layout of others. */
+/** Points that only control the layout of other points. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
-/** @param root of a diagram's data part @returns a row for each paragraph; a node's paragraphs come before its children's */
+/** @param root of a diagram's data part @returns a row for each paragraph. A node's paragraphs come before its children's paragraphs */
 export function diagramBlocks(root: XmlElement): Block[] {
   const points = new Map(
     [...childrenOf(childOf(root, 'dgm:ptLst'), 'dgm:pt')]

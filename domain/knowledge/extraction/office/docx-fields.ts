@@ -1,4 +1,4 @@
-/** Fields of a Word file. The instruction stands between the begin and the separator; the visible result follows. */
+/** Fields of a Word file. A field has an instruction between its begin and its separator, and a visible result after the separator. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, numberOf } from './docx-styles.ts';
 
@@ -22,7 +22,10 @@ export class DocxFields {
     return formState;
   }
 
-  /** Closes fields whose instruction has no end in its paragraph. The writer made a mistake, and the rest of the document is visible. */
+  /**
+   * Closes fields whose instruction has no end in its paragraph. This is a mistake of the writing program, and the rest of the document
+   * is visible.
+   */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);
   }

@@ -45,7 +45,10 @@ export class Notes {
     this.#marks = { footnote: marksOf('footnote'), endnote: marksOf('endnote') };
   }
 
-  /** @param reference `w:footnoteReference` or `w:endnoteReference` @returns its mark; undefined if the next words are the mark */
+  /**
+   * @param reference `w:footnoteReference` or `w:endnoteReference`
+   * @returns the mark of the note; undefined if the next words are the mark
+   */
   refer(kind: NoteKind, reference: XmlElement, hasOwnMark: boolean): string | undefined {
     const id = reference.attributes['w:id'] ?? '';
     const contents = this.#contents[kind].get(id);
@@ -65,7 +68,7 @@ export class Notes {
     for (const marks of Object.values(this.#marks)) if (marks.restartsInSections) marks.count = 0;
   }
 
-  /** @returns the notes that were referred to and not yet taken, and forgets them */
+  /** @returns the notes whose references were read, and whose text was not returned yet. The function returns each note once */
   take(kind: NoteKind): Note[] {
     const pendingNotes = this.#referred.filter((note) => note.kind === kind);
     this.#referred = this.#referred.filter((note) => note.kind !== kind);

@@ -12,9 +12,9 @@ interface Level {
   text: string;
   /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
   isClose: boolean;
-  /** The count restarts after an item of a level up to this one, from 1; 0 for never; undefined for any higher level. */
+  /** An item of a level up to this level, counted from 1, restarts the count. 0 means never; undefined means any higher level. */
   restart: number | undefined;
-  /** Whether all numbers in it are written as decimal digits. */
+  /** Whether all numbers in the pattern are written as decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;
@@ -52,17 +52,17 @@ export class Numbering {
    * @returns the number before the paragraph with a space behind; empty for a bullet; undefined outside lists
    */
   next(properties: XmlElement | undefined): string | undefined {
-    const place = this.#styles.listPlace(properties);
-    const list = place && this.#listOf(place.list);
-    if (!place || !list) return undefined;
-    const at = place.level ?? [...list.levels].find(([, { style }]) => style === place.style)?.[0] ?? 0;
+    const listLevel = this.#styles.listPlace(properties);
+    const list = listLevel && this.#listOf(listLevel.list);
+    if (!listLevel || !list) return undefined;
+    const at = listLevel.level ?? [...list.levels].find(([, { style }]) => style === listLevel.style)?.[0] ?? 0;
     const level = list.levels.get(at);
     if (!level) return undefined;
     const counts = this.#counts.get(list.counter) ?? [];
     this.#counts.set(list.counter, counts);
     const start = list.starts.get(at);
-    const isFirst = start !== undefined && !this.#begun.has(`${place.list} ${at}`);
-    this.#begun.add(`${place.list} ${at}`);
+    const isFirst = start !== undefined && !this.#begun.has(`${listLevel.list} ${at}`);
+    this.#begun.add(`${listLevel.list} ${at}`);
     counts[at] = isFirst ? start : (counts[at] ?? (start ?? level.start) - 1) + 1;
     for (let below = at + 1; below < deepest; below++)
       if (at < (list.levels.get(below)?.restart ?? below)) counts[below] = undefined;

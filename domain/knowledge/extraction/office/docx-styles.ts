@@ -46,7 +46,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style and its base styles, the nearest first; each once */
+  /** @returns the style and its base styles, the nearest first, each style once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);

@@ -1,4 +1,4 @@
-/** Tables of Word files: the position of each cell, and the rows and columns that it spans. */
+/** Tables of Word files: the position of each cell, and the rows and columns that the cell spans. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 
@@ -32,16 +32,16 @@ export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => v
     let column = numberOf(properties, 'w:gridBefore') ?? 0;
     if (column > 0) cells.push({ contents: undefined, colspan: column, rowspan: 1 });
     for (const contents of elementsIn(row, 'w:tc')) {
-      const own = childOf(contents, 'w:tcPr');
-      if (childOf(own, 'w:cellDel')) continue;
-      const colspan = Math.max(numberOf(own, 'w:gridSpan') ?? 1, 1);
-      const merged = childOf(own, 'w:vMerge');
+      const cellProperties = childOf(contents, 'w:tcPr');
+      if (childOf(cellProperties, 'w:cellDel')) continue;
+      const colspan = Math.max(numberOf(cellProperties, 'w:gridSpan') ?? 1, 1);
+      const merged = childOf(cellProperties, 'w:vMerge');
       const upper = merged && merged.attributes['w:val'] !== 'restart' ? above.get(column) : undefined;
       const before = cells.at(-1);
       if (upper) {
         upper.rowspan += 1;
         reaching.set(column, upper);
-      } else if (before && isContinued(childOf(own, 'w:hMerge'))) before.colspan += colspan;
+      } else if (before && isContinued(childOf(cellProperties, 'w:hMerge'))) before.colspan += colspan;
       else {
         const cell = { contents, colspan, rowspan: 1 };
         cells.push(cell);

@@ -1,6 +1,6 @@
 /**
- * Reads Word files as they appear with all changes accepted. Headers, footers and comments are left out. A footnote follows the
- * paragraph that refers to it; endnotes stand at the end.
+ * Reads Word files as they appear with all changes accepted. Headers, footers and comments are omitted. A footnote follows the paragraph
+ * that refers to it. Endnotes are at the end.
  */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -46,11 +46,11 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
   }
 }
 
-/** A paragraph without its end yet. */
+/** A paragraph that has not ended yet. */
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside it. */
+  /** The blocks that float beside the paragraph. */
   after: Block[];
   hasHidden: boolean;
 }
@@ -130,7 +130,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // A frame around paragraphs, with one cell per row, is not a table for readers.
+    // A frame around paragraphs, with one cell in each row, is not a table for readers.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -248,7 +248,7 @@ class DocxReader {
     open: OpenParagraph,
     around: { properties: XmlElement | undefined; isDecorative: boolean },
   ): boolean {
-    let found = false;
+    let hasContent = false;
     for (const child of childrenOf(element)) {
       const graphic = blocksOfGraphic(child, this.#graphics);
       const own = childOf(child, 'wps:cNvPr') ?? childOf(child, 'pic:nvPicPr', 'pic:cNvPr');
@@ -263,12 +263,12 @@ class DocxReader {
         this.#readPicture(open, { ...child, attributes: { descr: element.attributes['alt'] ?? '' } }, around);
       else if (child.name === 'w:contentPart') this.#into.warn('part_skipped');
       else {
-        found = this.#readShapes(child, open, around) || found;
+        hasContent = this.#readShapes(child, open, around) || hasContent;
         continue;
       }
-      found = true;
+      hasContent = true;
     }
-    return found;
+    return hasContent;
   }
 
   #readPicture(
@@ -283,7 +283,7 @@ class DocxReader {
     else open.words.add(pictureWords(alternative));
   }
 
-  /** A heading inside a box is not a heading of the text after the box. */
+  /** A heading inside a text box is not a heading of the text after the box. */
   #boxed(contents: XmlElement): Block[] {
     const around = this.#fields;
     this.#fields = new DocxFields();
@@ -295,7 +295,10 @@ class DocxReader {
   }
 }
 
-/** Letters of normal size are moved a few half points for looks. From this distance on they count as raised or lowered. */
+/**
+ * Some programs move letters of normal size by a few half points to improve the look. From this distance on, letters count as raised or
+ * lowered.
+ */
 const leastRise = 3;
 
 /** @param hasOwnSize whether the letters may be smaller than their neighbours */

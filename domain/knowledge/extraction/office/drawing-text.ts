@@ -30,7 +30,7 @@ export function paragraphText(
   }
 }
 
-/** A run has a font for letters and a font for signs. Programs set the second for a single sign. */
+/** A run has one font for letters and one font for signs. Programs set the font for signs if they insert a single sign. */
 function fontOf(properties: XmlElement | undefined, text: string): string {
   const font = (name: string) => childOf(properties, name)?.attributes['typeface'];
   const isOneSign = Array.from(text.trim()).length === 1;

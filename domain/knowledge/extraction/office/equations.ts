@@ -108,7 +108,7 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/** In an equation each letter counts: `xᵉ` may not become `xe`, although raised words in text may lose their form. */
+/** In an equation each letter has a meaning: `xᵉ` must not become `xe`. In normal text, raised words may lose their form. */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);

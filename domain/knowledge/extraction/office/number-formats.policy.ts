@@ -9,7 +9,7 @@ const zeros: Record<string, number> = {
   arabicIndic: 0x0660,
 };
 
-/** Letters that count in order. */
+/** Letters that are counted in alphabetical order. */
 const alphabets: Record<string, string> = {
   hebrew2: 'אבגדהוזחטיכלמנסעפצקרשת',
   arabicAlpha: 'أبتثجحخدذرزسشصضطظعغفقكلمنهوي',
@@ -33,10 +33,10 @@ const alphabets: Record<string, string> = {
   decimalEnclosedParen: '⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇',
   decimalEnclosedFullstop: '⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛',
 };
-/** Numbers beyond the last sign are plain: no circled sign for 21 exists in this format. */
+/** A number beyond the last sign is written in plain digits. For example, this format has no circled sign for 21. */
 const endsWithItsSigns = /^(?:decimalEnclosed|ideographEnclosed)/;
 
-/** Ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
+/** The ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
 const counted: Record<string, string> = {
   chineseCounting: '〇一二三四五六七八九十百千万',
   chineseCountingThousand: '〇一二三四五六七八九十百千万',
@@ -51,7 +51,7 @@ const counted: Record<string, string> = {
 /** In these formats ten has no "one" before it: 十, not 一十. */
 const leavesOneOut = /^(?:chineseCounting|taiwanese|japaneseCounting|koreanCounting)/;
 
-/** Digits in sequence: 二〇. */
+/** Digits one after another: 二〇. */
 const positional: Record<string, string> = {
   ideographDigital: '〇一二三四五六七八九',
   japaneseDigitalTenThousand: '〇一二三四五六七八九',
@@ -136,7 +136,7 @@ function likeFirst(number: number, first: string): string {
   return text.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 }
 
-/** a … z, aa … zz, aaa: the sequence of word processors, which differs from spreadsheets. */
+/** a … z, aa … zz, aaa. This is the sequence of word processors, which differs from spreadsheets. */
 function repeated(number: number, alphabet: string): string {
   const signs = Array.from(alphabet);
   return (signs[(number - 1) % signs.length] ?? '').repeat(Math.ceil(number / signs.length));
@@ -150,7 +150,7 @@ function added(number: number, values: readonly (readonly [number, string])[]): 
   return text;
 }
 
-/** Hebrew writes 15 and 16 in a special form, and combines no other number with them. */
+/** Hebrew writes 15 and 16 in a special form, which no other number uses. */
 function isWhole(value: number): boolean {
   return value === 15 || value === 16;
 }

@@ -1,4 +1,4 @@
-/** The reading order of a slide's shapes: the file's order, which screen readers use, but from the top down within a column. */
+/** The reading order of a slide's shapes: the file's order, which screen readers use, but from top to bottom within a column. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
 
@@ -13,7 +13,7 @@ interface Box {
 const mostCompared = 400;
 
 /**
- * A shape above another shape in the same column is read first. Otherwise the file's order stays.
+ * A shape above another shape of the same column is read first. Other shapes keep the order of the file.
  * @param shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {
@@ -21,7 +21,7 @@ export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): X
   const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
   while (unordered.length > 0) {
-    // One always exists: the shape that begins highest has no shape above it.
+    // There is always such a shape: no shape is above the shape that begins highest.
     const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
     for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }
@@ -37,8 +37,8 @@ function isAbove(one: Box | undefined, other: Box | undefined): boolean {
 }
 
 function boxOf(shape: XmlElement, layout: Layout): Box | undefined {
-  const place = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph') ?? childOf(shape, 'p:nvPicPr', 'p:nvPr', 'p:ph');
-  const frames = [shape, ...(place ? shapesAt(place, layout) : [])].flatMap((one) => [
+  const placeholder = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph') ?? childOf(shape, 'p:nvPicPr', 'p:nvPr', 'p:ph');
+  const frames = [shape, ...(placeholder ? shapesAt(placeholder, layout) : [])].flatMap((one) => [
     childOf(one, 'p:xfrm'),
     ...['p:spPr', 'p:grpSpPr'].map((properties) => childOf(one, properties, 'a:xfrm')),
   ]);

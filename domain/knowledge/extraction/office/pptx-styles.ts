@@ -1,4 +1,7 @@
-/** The properties that a slide's paragraphs inherit: from their shape, its placeholder in the layout and master, and the master's styles. */
+/**
+ * The properties that a slide's paragraphs inherit: from the shape, from its placeholder in the layout and master, and from the master's
+ * styles.
+ */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { OfficeFile } from './office-file.ts';
@@ -22,8 +25,8 @@ export class SlideStyles {
   async layoutOf(relations: readonly Relation[]): Promise<Layout> {
     const name = relations.find(({ type }) => type === 'slideLayout')?.target;
     if (name === undefined) return this.none;
-    const known = this.#layouts.get(name);
-    if (known) return known;
+    const cachedLayout = this.#layouts.get(name);
+    if (cachedLayout) return cachedLayout;
     const root = await this.#file.partBeside(name);
     const layout = { layout: root, master: root && (await this.#masterOf(name)) };
     this.#layouts.set(name, layout);
@@ -70,8 +73,8 @@ export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElem
 
 function shapeIn(root: XmlElement | undefined, isPlace: (place: XmlElement) => boolean): XmlElement | undefined {
   for (const shape of descendantsOf(childOf(root, 'p:cSld'), 'p:sp')) {
-    const [place] = childrenOf(childOf(shape, 'p:nvSpPr', 'p:nvPr'), 'p:ph');
-    if (place && isPlace(place)) return shape;
+    const [placeholder] = childrenOf(childOf(shape, 'p:nvSpPr', 'p:nvPr'), 'p:ph');
+    if (placeholder && isPlace(placeholder)) return shape;
   }
   return undefined;
 }

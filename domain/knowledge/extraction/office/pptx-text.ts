@@ -1,6 +1,6 @@
 /**
- * Reads PowerPoint files in the order of their slides. A slide is a page: its title, its text, then the speaker's notes. Hidden slides
- * keep their numbers and are not read.
+ * Reads PowerPoint files in the order of their slides. A slide is a page with its title, its text and the speaker's notes, in this order.
+ * Hidden slides have a number but are not read.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { indexingRules } from '../../indexing/indexing.policy.ts';
@@ -118,10 +118,10 @@ class SlideReader {
   }
 
   #readText(shape: XmlElement, content: Shown, properties: XmlElement | undefined): void {
-    const place = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph');
-    const type = place && (place.attributes['type'] ?? 'body');
+    const placeholder = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph');
+    const type = placeholder && (placeholder.attributes['type'] ?? 'body');
     if (furniture.has(type ?? '')) return;
-    const texts = this.#textsOf(childOf(shape, 'p:txBody'), content.layout, place);
+    const texts = this.#textsOf(childOf(shape, 'p:txBody'), content.layout, placeholder);
     if (titles.has(type ?? '')) {
       if (texts.length > 0) content.titles.push(texts.join(' '));
     } else for (const text of texts) content.blocks.push({ kind: 'row', text });
@@ -177,7 +177,7 @@ class SlideReader {
     }));
   }
 
-  /** A slide that shows only pictures may have words inside them. */
+  /** A slide that shows only pictures may have words inside the pictures. */
   #warnOfPictures({ titles: heads, blocks, pictures }: Shown, hasBackground: boolean): void {
     const alternatives = blocks.filter((block) => block.kind === 'row' && block.text.startsWith(pictureStart)).length;
     if (heads.length === 0 && blocks.length === alternatives && (pictures.length > 0 || hasBackground))

@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words, and forgets them. If all words are raised, none is written as raised. */
+  /** @returns all words that were added, which are then forgotten. If all of them are raised, none is written as raised. */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];

@@ -1,6 +1,6 @@
 /**
- * Detects tables without lines, and columns of prose, by words that stand below each other. Columns of prose have many long lines.
- * Cells are short or leave space.
+ * Detects tables without lines, and columns of prose, by words that are below each other. Columns of prose have many long lines. Cells
+ * are short or leave empty space.
  */
 import { lineOf, type Line, type Segment } from './pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -55,7 +55,7 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/** The most divisions of a run: after each, its columns are searched again. */
+/** The maximum number of divisions of a run. After each division its columns are searched again. */
 const maxDivisions = 3;
 
 /** Divides a run at a line that spans several columns. */
@@ -80,7 +80,7 @@ function trimmed(run: readonly Level[]): Level[] {
   return first < 0 ? [] : run.slice(first);
 }
 
-/** Drops a paragraph after the last row, which stands almost as near as a row. */
+/** Drops a paragraph after the last row if it is almost as near as a row. */
 function withoutTail(run: readonly Level[]): Level[] {
   const steps = run.slice(1).map(({ y }, at) => (run[at]?.y ?? 0) - y);
   const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -186,10 +186,13 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
   }));
 }
 
-/** In sizes. The lines of a cell are not farther apart. Segments nearer than a line stand beside each other, centred in their cells. */
+/**
+ * In letter sizes. The lines of a cell are not farther apart than this. Segments that are nearer than a line are beside each other,
+ * centred in their cells.
+ */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
-/** Whether a line continues the cells of the row before: with wrapped words, or beside the lines of another cell. */
+/** Whether a line continues the cells of the row before, by wrapped words or beside the lines of another cell. */
 function goesOn(
   before: Level,
   level: Level,
@@ -199,7 +202,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // Its first cell begins a row, unless it stands at the foot of the row.
+  // The first cell of a line begins a row, unless the cell is at the foot of the row.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -216,7 +219,7 @@ function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Co
   return last.right + width > room;
 }
 
-/** A cell over several columns stands in each of them. */
+/** A cell over several columns is repeated in each of them. */
 function spanned(cells: Segment[][], columns: readonly Column[]): { segments: Segment[]; colspan: number }[] {
   const result: { segments: Segment[]; colspan: number }[] = [];
   for (let at = 0; at < cells.length;) {

@@ -1,4 +1,4 @@
-/** The blocks of a PDF page, before its furniture and notes are known. */
+/** The blocks of a PDF page, before headers, footers and notes are detected. */
 import type { Line } from './pdf-lines.ts';
 
 export interface Cell {
@@ -13,7 +13,7 @@ export interface Row {
 }
 
 export type Block =
-  /** Lines whose positions alone show where paragraphs and headings begin. */
+  /** Lines without other information than their positions, which show where paragraphs and headings begin. */
   | { kind: 'lines'; lines: Line[] }
   /** One paragraph, or a row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }

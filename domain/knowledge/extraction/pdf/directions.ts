@@ -1,17 +1,19 @@
-/** The writing directions of a page. Each is rotated, so that its lines run from left to right and from the top down. */
+/**
+ * The writing directions of a page. The lines of each direction are rotated, so that they run from left to right and from top to bottom.
+ */
 import type { Box, Glyph } from './pdf-drawing.ts';
 
 export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** From the page's coordinates to the coordinates of these letters. */
+  /** Transforms the page's coordinates to the coordinates of these letters. */
   place: Place;
-  /** Parallel to no side of the page: usually a watermark. */
+  /** The direction is parallel to no side of the page, as usually in a watermark. */
   isSlanted: boolean;
 }
 
-/** In degrees: the slant of a page that was scanned askew. */
+/** In degrees: the rotation of a page that was scanned at a slight angle. */
 const askew = 6;
 
 /** @returns the directions, by descending number of letters */
@@ -26,12 +28,12 @@ export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
     .map(({ isSlanted, own }) => {
       const angles = own.map(({ angle }) => angle).toSorted((a, b) => a - b);
       const middle = angles[Math.floor(angles.length / 2)] ?? 0;
-      const place = turning(Math.abs(middle % 90) < 0.2 ? Math.round(middle) : middle);
+      const direction = turning(Math.abs(middle % 90) < 0.2 ? Math.round(middle) : middle);
       const turned = own.map((glyph) => {
-        const [x, y] = place(glyph.x, glyph.y);
+        const [x, y] = direction(glyph.x, glyph.y);
         return { ...glyph, x, y };
       });
-      return { glyphs: turned, place, isSlanted };
+      return { glyphs: turned, place: direction, isSlanted };
     });
 }
 
@@ -41,7 +43,7 @@ function turning(degrees: number): Place {
   return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-/** Slanted letters that are larger than others by this factor are a watermark. */
+/** Slanted letters that are larger than other letters by this factor are a watermark. */
 const watermarkFactor = 1.7;
 const watermarkSize = 30;
 

@@ -8,9 +8,9 @@ const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers: lines that repeat, except for their numbers, at the head or foot of half of the pages. Half is enough
- * because left and right pages may differ; the minimum is three pages. Large letters are headings, whose numbers count: "Chapter 2"
- * does not repeat "Chapter 1". A file without any other text keeps these lines.
+ * Drops headers and footers: lines at the head or foot that repeat, except for their numbers, on half of the pages. Half is enough
+ * because left and right pages may differ. At least three pages must have the line. Large letters are headings, whose numbers distinguish
+ * them: "Chapter 2" does not repeat "Chapter 1". A file without any other text keeps these lines.
  */
 export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
   const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));

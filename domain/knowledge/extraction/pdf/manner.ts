@@ -6,7 +6,7 @@ import { wordsOf, type Words } from './words.ts';
 export interface Manner {
   /** The size of the letters of most of the text. */
   size: number;
-  /** The usual distance between lines, in sizes; undefined if too few lines follow one another. */
+  /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
   /** Sizes of headings, the largest first. */
   headingSizes: readonly number[];

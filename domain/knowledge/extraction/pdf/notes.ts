@@ -9,10 +9,10 @@ export interface Notes {
 
 /** The mark of a note, which may touch its first word. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/** In letters of the text's size, a number with a full stop begins a list item instead. */
+/** If the letters have the size of the text, a number with a full stop begins a list item instead. */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** Notes have smaller letters and a wider gap than the text above, in sizes. */
+/** Notes have smaller letters, and a wider gap to the text above, in letter sizes. */
 const smaller = 0.96;
 const wideGap = 1.8;
 
@@ -54,7 +54,7 @@ function markOf(
   return undefined;
 }
 
-/** @returns the line with its marks of notes: `45 [1]` and `[1] The note` */
+/** @returns the line with marked notes: `45 [1]` and `[1] The note` */
 export function withNotes(line: Line, { marks, starts }: Notes): Line {
   const marked = lineOf(line.segments.map((segment) => ({ ...segment, text: textOf(segment.parts, marks) })));
   const mark = starts.get(line);

@@ -29,7 +29,7 @@ export function blocksOf(lines: readonly Line[], rules: readonly Box[]): Block[]
     if (last?.kind === 'lines') for (const line of more) last.lines.push(line);
     else blocks.push({ kind: 'lines', lines: more });
   };
-  const written = new Set<object>();
+  const writtenTables = new Set<object>();
   for (const line of lines) {
     let free: Segment[] = [];
     const flush = () => {
@@ -39,9 +39,9 @@ export function blocksOf(lines: readonly Line[], rules: readonly Box[]): Block[]
     for (const segment of line.segments) {
       const region = regionOf.get(segment);
       if (!region) free.push(segment);
-      else if (!written.has(region)) {
+      else if (!writtenTables.has(region)) {
         flush();
-        written.add(region);
+        writtenTables.add(region);
         if (region.rows) blocks.push({ kind: 'table', rows: inReadingOrder(region.rows) });
         else addLines(region.lines ?? []);
       }

@@ -1,4 +1,4 @@
-/** Painted letters that are not read: duplicates for bold text, and readings above other letters. */
+/** Painted letters that are not read: duplicates that make text bold, and readings above other letters. */
 import type { Glyph } from './pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
 

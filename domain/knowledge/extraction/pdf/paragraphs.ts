@@ -86,14 +86,14 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** In sizes: lines farther apart than this stand alone. */
+/** In letter sizes: lines that are farther apart than this are separate paragraphs. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // Up the page: another column, into which a sentence may continue.
+  // The next line is higher on the page: it is another column, into which a sentence may continue.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);

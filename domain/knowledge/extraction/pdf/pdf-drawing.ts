@@ -17,9 +17,9 @@ export interface Glyph {
   angle: number;
   /** The id of its marked content. */
   mark: number | undefined;
-  /** The file marks it as page furniture. */
+  /** The file marks it as a header, a footer or a decoration. */
   isArtifact: boolean;
-  /** Drawn without a shape: letters that a scanner has recognized. */
+  /** Drawn without a visible shape, as scanners draw recognized letters. */
   isUnseen: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface Drawing {
   hasUnmapped: boolean;
 }
 
-/** A font in the form in which pdf.js gives it after its page. */
+/** A font as pdf.js provides it after the page is read. */
 interface Font {
   fontMatrix?: readonly number[];
   bbox?: readonly number[];
@@ -78,7 +78,7 @@ export interface PageSource {
   fontOf: (name: string) => Font | undefined;
   /** Whether this optional content is visible. */
   isShown: (optional: unknown) => boolean;
-  /** The codes of fonts on earlier pages; it grows. */
+  /** The codes of fonts on earlier pages. More codes are added with each page. */
   codes: Map<string, FontCodes>;
 }
 
@@ -88,7 +88,7 @@ interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
   isHidden: boolean;
-  /** The text for which its letters stand by the file, and the first of these letters. */
+  /** The text that replaces its letters according to the file, and the first of these letters. */
   spoken?: { text: string; glyph?: Glyph } | undefined;
 }
 
@@ -113,12 +113,12 @@ interface State {
   rise: number;
   mode: number;
   isWhite: boolean;
-  /** Since the state was saved, a matrix was set or something was drawn. */
+  /** Since the state was saved, a matrix was set or a shape was drawn. */
   isPlaced: boolean;
   hasDrawn: boolean;
 }
 
-/** Beyond this number the lines are a drawing, not a table. */
+/** If a page has more lines than this, the lines are a drawing and not a table. */
 const maxRules = 3_000;
 const invisible = 3;
 
@@ -136,7 +136,7 @@ export function drawingOf(source: PageSource): Drawing {
     hasHidden: false,
     hasUnmapped: false,
   };
-  const shown = (
+  const isVisible = (
     {
       90: [0, -1, 1, 0, -bottom, right],
       180: [-1, 0, 0, -1, right, top],
@@ -144,7 +144,7 @@ export function drawingOf(source: PageSource): Drawing {
     } as Record<number, Matrix>
   )[((rotate % 360) + 360) % 360] ?? [1, 0, 0, 1, -left, -bottom];
   let state: State = {
-    matrix: shown,
+    matrix: isVisible,
     font: {},
     fontName: '',
     size: 0,
@@ -163,7 +163,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** Inside masks, whose letters are invisible. */
+  /** Inside masks, in which letters are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -176,7 +176,7 @@ export function drawingOf(source: PageSource): Drawing {
   };
   const markNow = (): Mark => marks.at(-1) ?? { mark: undefined, isArtifact: false, isHidden: false };
   const isOnPage = (x: number, y: number) => x >= -1 && y >= -1 && x <= drawing.width + 1 && y <= drawing.height + 1;
-  /** Pictures are not in the operator list, but the matrix that places them is. */
+  /** The operator list does not contain the pictures, but it contains the matrix that positions each picture. */
   const placePicture = () => {
     const box = boxOf(state.matrix, 0, 0, 1, 1);
     const { isHidden, mark, isArtifact } = markNow();
@@ -309,14 +309,14 @@ export function drawingOf(source: PageSource): Drawing {
     shadingFill: () => (state.hasDrawn = true),
     beginMarkedContent: ([tag]: [{ name?: string } | null]) =>
       marks.push({ ...markNow(), isArtifact: markNow().isArtifact || tag?.name === 'Artifact' }),
-    beginMarkedContentProps: ([tag, given, spoken]: [unknown, unknown, unknown]) => {
+    beginMarkedContentProps: ([tag, properties, spoken]: [unknown, unknown, unknown]) => {
       const { mark, isArtifact, isHidden, spoken: around } = markNow();
       const own = typeof spoken === 'string' ? { text: textOfString(spoken) } : undefined;
       marks.push({
         spoken: around ?? own,
-        mark: tag !== 'OC' && typeof given === 'number' ? given : mark,
+        mark: tag !== 'OC' && typeof properties === 'number' ? properties : mark,
         isArtifact: isArtifact || tag === 'Artifact',
-        isHidden: isHidden || (tag === 'OC' && !source.isShown(given)),
+        isHidden: isHidden || (tag === 'OC' && !source.isShown(properties)),
       });
     },
     endMarkedContent: () => void marks.pop(),
@@ -355,8 +355,8 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * A font with multi-byte codes for which the file gives no letters. pdf.js reads the codes as letters. The codes are the numbers of
- * shapes in the font, and the first numbers are control characters, which no text has.
+ * A font with multi-byte codes for which the file has no letters. pdf.js reads the codes as letters. The codes are the numbers of shapes
+ * in the font. The first numbers are control characters, which never occur in text.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;
@@ -372,7 +372,7 @@ function newCodes(): FontCodes {
   };
 }
 
-/** The file itself draws the letters of such fonts, in units of its own. */
+/** The file itself draws the letters of such fonts, in its own units. */
 function type3Size({ bbox = [], fontMatrix = [] }: Font, size: number): number {
   const height = Math.abs((bbox[3] ?? 0) - (bbox[1] ?? 0)) * Math.abs(fontMatrix[3] ?? 0.001) * Math.abs(size);
   const isUsual = height > Math.abs(size) * 0.3 && height < Math.abs(size) * 3;
@@ -390,7 +390,7 @@ function boxOf(matrix: Matrix, x: number, y: number, right: number, top: number)
 const thinnest = 3;
 const shortestRule = 6;
 
-/** @param data a path as pdf.js writes it: an operator, its numbers, and so on */
+/** @param data a path in the format of pdf.js: an operator, the operator's numbers, the next operator, and so on */
 function* rulesOf(data: ArrayLike<number>, matrix: Matrix, isStroked: boolean): Generator<Box> {
   const [moveTo, lineTo, , , closePath] = [0, 1, 2, 3, 4];
   const lengths = [2, 2, 6, 4, 0];

@@ -1,4 +1,4 @@
-/** pdf.js, Mozilla's PDF reader, in this thread. It draws nothing here and decodes no picture. */
+/** Loads pdf.js, Mozilla's PDF reader, in this thread. It draws no page and decodes no picture. */
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import type { PDFDocumentProxy } from 'pdfjs-dist';
@@ -9,8 +9,8 @@ type Engine = typeof Pdfjs;
 const canvas = '@napi-rs/canvas';
 
 /**
- * pdf.js reports the letters of a file, but not their replacement text in the file (ActualText): vowel signs, joiners and ligatures
- * without a code of their own. So one line of pdf.js is changed when it is loaded.
+ * pdf.js returns the letters of a file, but not their replacement text in the file (ActualText). This text contains vowel signs, joiners
+ * and ligatures without a code of their own. So one line of pdf.js is changed when it is loaded.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',

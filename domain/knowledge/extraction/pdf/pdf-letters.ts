@@ -10,7 +10,7 @@ export interface FontCodes {
 /** Bullets of the fonts Symbol and Wingdings, which use private code points. */
 const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF06C': '•', '\uF0D8': '➢', '\uF0FC': '✓', '\uF0A8': '☐', '\uF0FE': '☒', '\uF02D': '-', '\uF0E0': '→' })); // prettier-ignore
 
-/** Not letters: controls, the replacement character, private-use code points. */
+/** Characters that are not letters: controls, the replacement character, private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
 /** Letter shapes with their own codes: ligatures, forms of Arabic and Hebrew, vertical signs, Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
@@ -48,7 +48,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Whether it stands over or under the letter before it. */
+/** Whether the mark is above or below the letter before it. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }

@@ -5,7 +5,7 @@ import { isMark, isRightToLeft, isUnspaced } from './pdf-letters.ts';
 import { isMostlyRightToLeft, logical } from './right-to-left.ts';
 import { lowered, noteMark, raised } from '../raised.policy.ts';
 
-/** A part of a line without a wide gap: a line of prose, or the words of a cell. In points, in the text's coordinates. */
+/** A part of a line without a wide gap: a line of prose, or the words of a cell. Measures are in points, in the text's coordinates. */
 export interface Segment {
   text: string;
   x: number;
@@ -27,10 +27,10 @@ export interface Line extends Omit<Segment, 'parts'> {
   segments: readonly Segment[];
 }
 
-/** In sizes of the letters: the gap from which a space is read, and the gap that divides cells. */
+/** In sizes of the letters: the minimum gap that is read as a space, and the minimum gap that divides cells. */
 const gaps = { blank: 0.16, unspaced: 0.6, cell: 0.95 } as const;
 
-/** @param rules vertical lines, which divide cells @returns the lines in the order of the file, which nearly always is the reading order */
+/** @param rules vertical lines, which divide cells @returns the lines in the order of the file, which is nearly always the reading order */
 export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): Line[] {
   return rowsOf(letters).flatMap((row) => {
     const segments = segmentsOf(row, rules);
@@ -84,7 +84,7 @@ function rowsOf(letters: Iterable<Letter>): Row[] {
   return rows;
 }
 
-/** The least factor by which a drop cap is larger. */
+/** A drop cap is larger than the text by at least this factor. */
 const initialFactor = 1.7;
 
 function continues(row: Row, letter: Letter): boolean {
@@ -159,7 +159,7 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** Raised or lowered words are short. A longer text is another line. */
+/** Raised or lowered words are short. A longer text is a line of its own. */
 const longestRaised = 16;
 
 function segmentOf(letters: readonly Cluster[]): Segment {
@@ -196,7 +196,7 @@ function partsOf(clusters: readonly Cluster[]): Part[] {
   return parts.map((part) => (part.text.trim().length > longestRaised ? { ...part, level: 'even' } : part));
 }
 
-/** Inserts a space at each gap, but not at the gaps of letter-spaced scripts and headings. */
+/** Inserts a space at each gap, except at the gaps between the letters of spaced headings and of scripts with spaced letters. */
 function withBlanks(clusters: readonly Cluster[]): Cluster[] {
   const solid = clusters.filter(({ text }) => text.trim() !== '');
   const typed = new Set<Cluster>();
@@ -225,7 +225,7 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
-/** @returns the gap that divides words with spaced letters, "H e a d i n g"; undefined for usual words */
+/** @returns the minimum gap that divides words whose letters are spaced, "H e a d i n g"; undefined for usual words */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))

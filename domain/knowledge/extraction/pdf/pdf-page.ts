@@ -116,14 +116,14 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** A page with this many shapes is more than an empty sheet with a line. */
+/** A page with at least this many shapes is more than an empty sheet with a line. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {
   return pictures.length > 0 || shapes >= manyShapes;
 }
 
-/** In points and in parts of the page: smaller pictures are ornaments. */
+/** In points and in shares of the page. Smaller pictures are ornaments. */
 const leastSide = 36;
 const leastShare = 0.01;
 
@@ -136,7 +136,7 @@ function picturesBesideText({ pictures, glyphs, width, height }: Drawing): Pictu
   });
 }
 
-/** Recognized letters lie over the picture from which OCR read them. */
+/** Recognized letters are drawn over the picture from which OCR read them. */
 function isInside({ x, y }: { x: number; y: number }, box: Box): boolean {
   return x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 }

@@ -12,7 +12,7 @@ export function isMostlyRightToLeft(text: string): boolean {
 
 const mirrored = new Map(Array.from('()[]{}<>«»', (sign, at, all = '()[]{}<>«»') => [sign, all[at % 2 === 0 ? at + 1 : at - 1] ?? sign])); // prettier-ignore
 
-/** Brings letters from visual order, left to right, into reading order. Numbers and words of other scripts keep their order. */
+/** Changes the order of letters from visual order, left to right, to reading order. Numbers and words of other scripts keep their order. */
 export function logical<T extends { text: string }>(letters: readonly T[]): T[] {
   const base = isMostlyRightToLeft(letters.map(({ text }) => text).join(''));
   const directions = resolved(letters, base);
@@ -29,12 +29,15 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
   return (base ? read.toReversed() : read).flat();
 }
 
-/** Whether each letter reads right to left. A neutral character takes the direction of both neighbours, or else of the line. */
+/**
+ * Whether each letter is read from right to left. A neutral character has the direction of both neighbours if they agree, or else the
+ * direction of the line.
+ */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>
     isRightToLeft(text) ? true : strongLeftToRight.test(text) ? false : undefined,
   );
-  // Signs inside numbers belong to them: 1,000.50 or 12:30 or -5%.
+  // Signs inside numbers are parts of the numbers: 1,000.50 or 12:30 or -5%.
   for (const [at, direction] of own.entries()) {
     const isInside = direction === undefined && own[at - 1] === false && own[at + 1] === false;
     if (isInside && letters[at]?.text !== ' ') own[at] = false;

@@ -5,7 +5,7 @@ import type { Cell, Row } from './blocks.ts';
 
 /** The largest distance between lines that meet, in points. */
 const slack = 3;
-/** A page with more lines is a drawing, and comparing all pairs of lines would take long. */
+/** A page with more lines is a drawing. To compare all pairs of its lines would take too long. */
 const maxRules = 1_500;
 
 export interface RuledTable {

@@ -2,7 +2,7 @@
 import type { Line, Segment } from './pdf-lines.ts';
 import { lineOf } from './pdf-lines.ts';
 
-/** An annotation in the form that pdf.js gives. */
+/** An annotation as pdf.js provides it. */
 export interface Annotation {
   id?: string;
   subtype?: string;
@@ -86,7 +86,7 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/** Joins lines of values to lines at the same height, and inserts all others by their height. */
+/** Joins lines of values to lines at the same height, and inserts all other lines by their height. */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

@@ -3,7 +3,7 @@ import type { Block, Cell, Row } from './blocks.ts';
 import type { Glyph, Picture } from './pdf-drawing.ts';
 import { linesOf, type Line } from './pdf-lines.ts';
 
-/** A node of the page structure that pdf.js gives. */
+/** A node of the page structure as pdf.js provides it. */
 export interface TagNode {
   role?: string;
   children?: readonly TagNode[];
@@ -25,11 +25,11 @@ export interface TaggedPage {
 
 const inline = new Set('Span Link Reference Em Strong Quote Code NonStruct Private Lbl Sub Annot Form Ruby RB Warichu WT WP BibEntry Formula'.split(' ')); // prettier-ignore
 const notes = new Set(['Note', 'FENote']);
-/** The readings of letters, above them. */
+/** Small letters above other letters, which show their reading. */
 const readings = new Set(['RT', 'RP']);
 const headings = /^(?:H([1-6])?|Title)$/;
 
-/** The least share of the letters that a usable structure covers. */
+/** A structure is used only if it covers at least this share of the letters. */
 const leastCovered = 0.9;
 const annotationPrefix = 'pdfjs_internal_id_';
 
@@ -50,7 +50,7 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // Form values outside the structure are known only by their positions.
+  // Form values outside the structure have only their positions.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;

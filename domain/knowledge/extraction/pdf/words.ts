@@ -5,9 +5,9 @@ import { isUnspaced } from './pdf-letters.ts';
 
 /** The words of a document in lower case, by which broken words are joined. */
 export interface Words {
-  /** Words with a hyphen inside a line: they keep it at the end of a line. */
+  /** Words that have a hyphen inside a line. They keep the hyphen at the end of a line. */
   hyphenated: ReadonlySet<string>;
-  /** Words that stand in one piece inside a line. */
+  /** Words that occur without a hyphen inside a line. */
   whole: ReadonlySet<string>;
 }
 
@@ -33,15 +33,15 @@ export function wordsOf(texts: Iterable<string>): Words {
   return { hyphenated, whole };
 }
 
-/** Hyphenated words longer than this are not looked up: they are not real words. */
+/** Longer hyphenated words are not looked up, because they are not real words. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
 
-/** Joins lines to text. A word that is hyphenated at the end of a line becomes whole. */
+/** Joins lines to text. The parts of a word that is hyphenated at the end of a line become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line so far, with the beginning of its first word if that stood in the line before. */
+  /** The last line so far, including the part of its first word that was in the line before. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -65,7 +65,7 @@ export function joined(lines: readonly { text: string }[], words: Words): string
   return cleanText(parts.join('') + end);
 }
 
-/** No space stands between words of scripts without spaces, nor after a soft hyphen. */
+/** There is no space between words of scripts without spaces, nor after a soft hyphen. */
 function blankBetween(before: string, after: string): string {
   const [last, next] = [lastLetter(before.trimEnd()), /^\s*(.)/u.exec(after)?.[1] ?? ''];
   return isUnspaced(last) && isUnspaced(next) ? '' : ' ';

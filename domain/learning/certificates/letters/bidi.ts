@@ -2,7 +2,7 @@
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** The package's types declare a module with the function inside; the module itself is the function. */
+/** The types of the package declare a module that contains the function, but the module itself is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
 /** @returns the embedding level of each UTF-16 unit: odd levels run from right to left */
@@ -13,7 +13,7 @@ export function levelsOf(text: string, direction: Direction): Uint8Array {
 /** Characters with a strong direction, by the classes of UAX #9. */
 const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rtl' };
 
-/** Characters that open an isolate. Its letters say nothing about the direction of the text around it. */
+/** Characters that open an isolate. The letters of an isolate do not decide the direction of the text around it. */
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**

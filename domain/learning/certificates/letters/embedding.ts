@@ -7,7 +7,7 @@ export interface EmbeddedFont {
   /** Its name in content streams. */
   readonly id: string;
   /**
-   * A glyph has a different code for other characters, so that readers extract exactly the written text.
+   * A glyph has several codes if it shows different characters, so that readers extract exactly the written text.
    * @param width in ems
    * @returns a code from 1
    */
@@ -30,16 +30,16 @@ export interface EmbeddedFonts {
 
 /** @param pdf whose first page uses the fonts */
 export function embedFontsIn(pdf: PDFKit.PDFDocument): EmbeddedFonts {
-  const known = new Map<string, EmbeddedFont & { write(): void }>();
+  const embeddedFonts = new Map<string, EmbeddedFont & { write(): void }>();
   return {
     of(font) {
-      const before = known.get(font.file.key);
+      const before = embeddedFonts.get(font.file.key);
       if (before) return before;
-      const embedded = embedFont(pdf, font, `F${known.size + 1}`);
-      known.set(font.file.key, embedded);
+      const embedded = embedFont(pdf, font, `F${embeddedFonts.size + 1}`);
+      embeddedFonts.set(font.file.key, embedded);
       return embedded;
     },
-    write: () => known.forEach((font) => font.write()),
+    write: () => embeddedFonts.forEach((font) => font.write()),
   };
 }
 
@@ -122,7 +122,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // A copy: the table lies in the memory of HarfBuzz, which moves when it grows.
+  // A copy, because the table is in the memory of HarfBuzz, which moves when it grows.
   return new DataView(table.slice().buffer);
 }
 
@@ -133,7 +133,7 @@ function glyphMap(codes: readonly Code[]): Uint8Array {
   return map;
 }
 
-/** The most entries of one range. The codes of a range also have the same first byte. */
+/** The maximum number of entries of one range. The codes of a range also have the same first byte. */
 const rangeLength = 100;
 
 function unicodeMap(codes: readonly Code[]): string {

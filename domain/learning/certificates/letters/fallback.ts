@@ -15,7 +15,7 @@ export interface FontSpan {
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** These characters change how other letters look, and need no glyph of their own. */
+/** These characters change the look of other letters, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
 /** People expect a picture for these characters, although some text fonts have them, too. */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
@@ -35,7 +35,7 @@ export async function chooseFonts(text: string, style: Style, han: HanForm): Pro
   return spans;
 }
 
-/** No font has the whole letter: each of its code points gets its own font. */
+/** No font contains the whole letter, so each of its code points gets its own font. */
 async function chooseForParts(segment: string, start: number, families: readonly Family[]): Promise<FontSpan[]> {
   const spans: FontSpan[] = [];
   let at = start;
@@ -48,7 +48,7 @@ async function chooseForParts(segment: string, start: number, families: readonly
   return spans;
 }
 
-/** @param previous the font of the letter before: characters without a glyph stay with it */
+/** @param previous the font of the letter before. Characters without a glyph use it too */
 async function findFont(
   segment: string,
   families: readonly Family[],
@@ -59,7 +59,7 @@ async function findFont(
     .map((character) => character.codePointAt(0) ?? 0);
   const [first] = codePoints;
   if (first === undefined) return previous ?? boxFont(families);
-  // A space belongs to the word before: readers treat words of one font as one text.
+  // A space has the font of the word before it, because readers treat words of one font as one text.
   if (previous && segment === ' ' && hasLetter(previous, first) && !isOfPictures(previous.file)) return previous;
   for (const family of families) {
     for (const file of family.filesFor(first)) {

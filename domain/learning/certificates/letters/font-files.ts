@@ -18,11 +18,11 @@ export interface FontFile {
 export interface Family {
   readonly name: string;
   /**
-   * Files that may have a letter for a code point, best first. Only the cmap of a file shows whether it has one.
+   * Files that may contain a letter for a code point, best first. Only the cmap of a file shows whether it does.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /** All files of the family, each with its code points; a single file has no ranges and is searched for all code points. */
+  /** All files of the family, each with its code points. A single file has no ranges, and is searched for all code points. */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
@@ -123,5 +123,5 @@ export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }
 
-/** The families that every style has in one of the weights. Together they have all letters that certificates print. */
+/** The families that every style has in one of the weights. Together they contain all letters that certificates print. */
 export const commonFamilies: readonly Family[] = [...inRegular.scripts, ...inRegular.han.values(), ...widest, emoji];

@@ -43,14 +43,14 @@ export async function readFont(file: FontFile): Promise<LoadedFont> {
 }
 
 async function readFontFile(path: string): Promise<LoadedFile> {
-  const stored = await readFile(path);
-  const bytes = path.endsWith('.woff2') ? await decompress(stored) : new Uint8Array(stored);
+  const fileBytes = await readFile(path);
+  const bytes = path.endsWith('.woff2') ? await decompress(fileBytes) : new Uint8Array(fileBytes);
   return { bytes, face: new hb.Face(new hb.Blob(bytes)), fonts: new Map() };
 }
 
 function fontIn({ bytes, face, fonts }: LoadedFile, file: FontFile): LoadedFont {
-  const known = fonts.get(file.key);
-  if (known) return known;
+  const cachedFont = fonts.get(file.key);
+  if (cachedFont) return cachedFont;
   const font = new hb.Font(face);
   if (file.weight !== undefined) font.setVariations([new hb.Variation('wght', file.weight)]);
   const loaded = { file, bytes, face, font, unitsPerEm: face.upem };

@@ -6,13 +6,13 @@ import { shapeLine, type PreparedText } from './shaping.ts';
 type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
 const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
 
-/** Offsets count UTF-16 units. White space at its end is left out. */
+/** Offsets count UTF-16 units. White space at the end of the line is omitted. */
 export interface Line {
   from: number;
   to: number;
 }
 
-/** Scripts whose words only a dictionary finds. */
+/** Scripts in which only a dictionary finds the words. */
 const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

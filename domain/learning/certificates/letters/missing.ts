@@ -1,4 +1,4 @@
-/** Detects letters that certificates cannot print without loading a font, by code points from the fonts' cmaps (CERT-5). */
+/** Detects letters that certificates cannot print. It loads no font, and uses the code points of the fonts' cmaps (CERT-5). */
 import { printedCodePoints } from './printed-code-points.ts';
 
 /** First and last code points alternately, ascending. */

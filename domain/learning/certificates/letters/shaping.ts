@@ -18,9 +18,9 @@ export interface PlacedGlyph {
   x: number;
   /** Above the baseline. */
   y: number;
-  /** The width in the font, without the changes of shaping. */
+  /** The width in the font, without the changes that shaping makes. */
   width: number;
-  /** The characters that it stands for, in logical order; empty if earlier glyphs stand for all of them. */
+  /** The characters that the glyph shows, in logical order; empty if earlier glyphs show all of them. */
   text: string;
 }
 
@@ -80,7 +80,7 @@ const buffer = new hb.Buffer();
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // Letters beside the run decide the form of Arabic letters at its ends.
+  // The letters on both sides of the run decide the form of Arabic letters at its ends.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
@@ -116,9 +116,9 @@ interface Clustered {
 }
 
 /**
- * Divides the characters of each cluster among its glyphs, so that the glyphs in order give the text back. Marks get none: their letter
- * has them. In right-to-left text one glyph gets all characters in reverse order. PDF readers take a line from left to right, and reverse
- * right-to-left text character by character.
+ * Divides the characters of each cluster among its glyphs, so that the glyphs in order contain the whole text. Marks get no characters,
+ * because their letter has them. In right-to-left text one glyph gets all characters in reverse order. PDF readers read a line from left
+ * to right, and reverse right-to-left text character by character.
  * @param glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
@@ -128,15 +128,15 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   for (const [nth, cluster] of starts.entries()) {
     // A run may begin with characters whose glyphs were dropped.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
-    const own = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
-    const advancing = own.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // A vowel that surrounds its consonant is two characters in form NFD.
-    const written = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
-    const bearers = (advancing.length > 0 ? advancing : own).slice(0, isBackwards ? 1 : written.length);
-    if (isBackwards) written.reverse();
-    for (const [place, index] of bearers.entries()) {
-      const isLast = place === bearers.length - 1;
-      texts[index] = isLast ? written.slice(place).join('') : (written[place] ?? '');
+    const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
+    const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
+    // In form NFD, a vowel that surrounds its consonant is two characters.
+    const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
+    const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
+    if (isBackwards) clusterText.reverse();
+    for (const [position, index] of bearers.entries()) {
+      const isLast = position === bearers.length - 1;
+      texts[index] = isLast ? clusterText.slice(position).join('') : (clusterText[position] ?? '');
     }
   }
   return texts;

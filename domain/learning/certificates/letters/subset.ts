@@ -48,7 +48,7 @@ const writable = 2;
 const noHinting = 0x1;
 const retainGlyphIds = 0x2;
 const droppedTables = 3;
-/** Tables that a PDF replaces: it names, measures and orders the glyphs itself. */
+/** Tables that a PDF replaces, because the PDF itself names, measures and orders the glyphs. */
 const unneeded = [
   'GSUB',
   'GPOS',
@@ -67,7 +67,7 @@ const unneeded = [
 ];
 
 /**
- * @param glyphs the glyphs that stay, under their numbers
+ * @param glyphs the glyphs that remain, with the same numbers
  * @returns a TrueType font of one weight
  * @throws Error if the font cannot be subset
  */

@@ -1,4 +1,4 @@
-/** Compares access with a model: after any changes of a student's enrollments in any order, state and facts must be equal. */
+/** Compares enrollments with a model: after any sequence of changes, the state and the facts of both must be equal. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import {
@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 4, max: 12 }) }),
 );
 
-/** The model: the effect of each act on the existing enrollments, and the fact or the refusal. */
+/** The model: how each act changes the enrollments, and which fact or refusal follows. */
 class Model {
   readonly enrollments: Modelled[] = [];
   readonly facts: string[] = [];
@@ -50,7 +50,7 @@ class Model {
 
   ended = ({ endsAt }: Modelled) => endsAt !== null && endsAt <= this.now;
   #stands = (one: Modelled) => !one.revoked && !one.superseded;
-  /** The student's current enrollment of this delivery. An ended one can be replaced. */
+  /** The student's current enrollment of this delivery. An ended enrollment can be replaced. */
   #blocked(delivery: number, self?: Modelled): boolean {
     const standing = this.enrollments.find((one) => one.delivery === delivery && this.#stands(one) && one !== self);
     if (standing && !this.ended(standing)) return true;
@@ -72,8 +72,8 @@ class Model {
     return this.#fact('access.granted');
   }
 
-  change(one: Modelled, done: Exclude<Act, { kind: 'grant' | 'wait' }>): string {
-    switch (done.kind) {
+  change(one: Modelled, change: Exclude<Act, { kind: 'grant' | 'wait' }>): string {
+    switch (change.kind) {
       case 'revoke':
       case 'remove': {
         const before = one.revoked;
@@ -87,12 +87,12 @@ class Model {
         return this.#fact('access.restored');
       case 'move':
         if (one.revoked) return 'enrollment_revoked';
-        if (one.cohort === done.cohort) return 'nothing';
-        one.cohort = done.cohort;
+        if (one.cohort === change.cohort) return 'nothing';
+        one.cohort = change.cohort;
         return this.#fact('access.moved');
       case 'end': {
         if (one.revoked) return 'enrollment_revoked';
-        const end = done.hours === null ? null : one.startsAt + done.hours;
+        const end = change.hours === null ? null : one.startsAt + change.hours;
         if (end === one.endsAt) return 'nothing';
         if (!this.ended({ ...one, endsAt: end })) {
           if (one.superseded && this.#blocked(one.delivery, one)) return 'already_enrolled';
@@ -111,8 +111,8 @@ class Model {
   }
 }
 
-describe('enrollments against a model', () => {
-  it('match the model in state, facts and refusals after any sequence of changes', async function () {
+describe('enrollments of a student', () => {
+  it('match the model in state, facts and refusals after any sequence of changes to a student’s access', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     const source = await testDatabase();
@@ -157,7 +157,7 @@ describe('enrollments against a model', () => {
           const [one, id] = [model.enrollments[next.which], ids[next.which]];
           if (!one || id === undefined || removed.has(id)) continue;
           const before = await factCount();
-          const wanted = model.change(one, next);
+          const expectedOutcome = model.change(one, next);
           const change = await db
             .transaction(async (tx) => {
               if (next.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[next.cohort] ?? '', now);
@@ -171,7 +171,7 @@ describe('enrollments against a model', () => {
               throw error;
             });
           if (next.kind === 'remove') removed.add(id);
-          expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(wanted);
+          expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(expectedOutcome);
         }
 
         const facts = await source.query<{ type: string }[]>(

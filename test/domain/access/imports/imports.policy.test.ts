@@ -3,12 +3,12 @@ import { hasImportEnded, rowsABatch } from '../../../../domain/access/imports/im
 import { endedImportStatuses, importStatuses } from '../../../../entities/access/values.ts';
 
 describe('an import of students', () => {
-  it('has ended in its final statuses, and in no other', () => {
+  it('has ended in its final statuses and in no other status', () => {
     expect(importStatuses.filter(hasImportEnded)).to.have.members([...endedImportStatuses]);
     expect(hasImportEnded('running')).to.equal(false);
   });
 
-  it('takes 500 rows at a time, and fewer if they would exceed 4,000 enrollments', () => {
+  it('takes 500 rows in a batch, and fewer if 500 rows would create more than 4,000 enrollments', () => {
     expect([0, 1, 8, 9, 16, 4_000, 5_000].map(rowsABatch)).to.deep.equal([500, 500, 500, 444, 250, 1, 1]);
   });
 });

@@ -1,4 +1,4 @@
-/** Imports under crashes, repetitions and concurrent changes. */
+/** Tests imports when workers die, when a step is repeated, and when other changes run at the same time. */
 import type { ImportDeps } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -36,7 +36,7 @@ describe('student imports', () => {
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
 
-  /** Checks everything that must exist exactly once, whatever happened before. */
+  /** Checks all rows that must exist exactly once, whatever went wrong before. */
   async function outcome() {
     const facts = (await factsOf(club.id)).map(({ type, studentId }) => `${type} ${studentId}`);
     return { students: await studentsOf(club), facts: facts.length, distinctFacts: new Set(facts).size };
@@ -89,7 +89,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('wakes the import after its allowed silence, and not before', async () => {
+    it('wakes the import after the allowed time without progress, and not earlier', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('repeated or concurrent', () => {
+  describe('repetitions and concurrent changes', () => {
     it('imports each row once when several workers run the same import at the same time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
@@ -115,7 +115,7 @@ describe('student imports', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([1_100, 2_200, 2_200]);
     });
 
-    it('imports each student once when three imports hold the same rows in different orders', async () => {
+    it('imports each student once when three imports contain the same rows in different orders', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const lines = people(900).split('\n').slice(0, -1);
       const orders = [lines, lines.toReversed(), [...lines.slice(450), ...lines.slice(0, 450)]];
@@ -136,7 +136,7 @@ describe('student imports', () => {
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
     });
 
-    it('runs one import of a club at a time, and wakes the next one after its end', async () => {
+    it('runs only one import of a club at a time, and wakes the next import when it ends', async () => {
       const source = await testDatabase();
       const [first, second, third] = [
         await begin(header + people(600)),
@@ -155,7 +155,7 @@ describe('student imports', () => {
       expect(await readImport(club, second)).to.include({ status: 'pending', rows_done: 0 });
       const rescuer = (await testDeps()).db;
       await rescueOverdue(rescuer, new Date(clock.now().getTime() + importRules.turnMs));
-      expect(await isWoken(second), 'it is not late while it waits').to.equal(false);
+      expect(await isWoken(second), 'a waiting import is not overdue').to.equal(false);
       await step(first);
       expect(await readImport(club, first)).to.include({ status: 'completed', created: 600 });
       expect(await isWoken(second)).to.equal(true);
@@ -166,7 +166,7 @@ describe('student imports', () => {
       expect(await readImport(club, third)).to.include({ status: 'completed', created: 1 });
     });
 
-    it('invites 400 students in as many statements as one', async () => {
+    it('uses as many SQL statements to invite 400 students as to invite one', async () => {
       const invite = async (file: string) => {
         const importId = await begin(header + file, 'invite=true');
         const { db } = await testDeps();
@@ -190,7 +190,7 @@ describe('student imports', () => {
       expect(row).to.deep.equal({ mails: 401, tokens: 401, students: 401, priority: 2, wakes: 401 });
     });
 
-    it('opens one account for each address when sign-ups and an import run concurrently', async () => {
+    it('opens one account for each address when sign-ups and an import run at the same time', async () => {
       const importId = await begin(header + people(60));
       const signUp = (at: number) =>
         call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -202,7 +202,7 @@ describe('student imports', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([60, 60, 60]);
     });
 
-    it('imports each valid row once in any order and with repetitions (model)', async () => {
+    it('imports each valid row once, in any order and with repeated rows (model)', async () => {
       const address = fc.integer({ min: 0, max: 15 });
       const row = fc.tuple(
         address,
@@ -251,15 +251,15 @@ describe('student imports', () => {
       );
     });
 
-    it('fails a duplicate of a row in an earlier batch', async () => {
+    it('fails a row that repeats a row of an earlier batch', async () => {
       const { id } = await importFile(club, `${header}${people(700)}S3@example.com,Again\n`);
       expect(await readImport(club, id)).to.include({ created: 700, failed: 1 });
       expect((await shortReport(club, id)).at(-1)).to.equal('702 failed duplicate email');
     });
   });
 
-  describe('access', () => {
-    it('grants access that ended, was revoked or was bought; skips a student whose access stands', async () => {
+  describe('access of existing students', () => {
+    it('grants access again after it ended, was revoked or was bought, and skips students with active access', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>
@@ -287,7 +287,7 @@ describe('student imports', () => {
       ]);
     });
 
-    it('rejects a delivery of an ended cohort, and fails the import if the cohort ends before it runs', async () => {
+    it('rejects a delivery of an ended cohort, and fails if the cohort ends before the import runs', async () => {
       const course = await buildCourse(club.id);
       const cohort = async (endsAt: Date) => (await buildCohort(club.id, course.id, { endsAt })).id;
       const delivery = async (cohortId: string) =>
@@ -306,7 +306,7 @@ describe('student imports', () => {
     });
   });
 
-  it('writes bulk facts, bulk invitations and bulk wakes', async () => {
+  it('records its facts, invitations and wakes with bulk priority', async () => {
     await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
     const source = await testDatabase();
     const priorities = await source.query<unknown[]>(
@@ -319,7 +319,7 @@ describe('student imports', () => {
   });
 
   describe('removal of an imported student', () => {
-    it('leaves only the student’s id in the import, and no file', async () => {
+    it('keeps only the student’s id in the import, and deletes the file', async () => {
       const [name, email] = ['Quintessa Rowbottom', 'quintessa.rowbottom@example.com'];
       const { id } = await importFile(club, `${header}${email},${name}\nnobody,Quintessa Rowbottom\n`, 'invite=true');
       const [row] = await reportOf(club, id);
@@ -334,7 +334,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('object store', () => {
+  describe('failures of the object store', () => {
     const without = (method: 'read' | 'remove', times: number): Promise<ImportDeps> => {
       let remainingFailures = times;
       return importDeps(({ storage }) => ({
@@ -348,7 +348,7 @@ describe('student imports', () => {
       }));
     };
 
-    it('repeats a failed step and loses nothing if the store is unreachable for a while', async () => {
+    it('repeats a failed step and loses nothing if the object store is unreachable for a while', async () => {
       const importId = await begin(header + people(600));
       for (const method of ['read', 'remove'] as const) {
         const deps = await without(method, 2);
@@ -362,7 +362,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails the import with file_missing when the store has lost the file', async () => {
+    it('fails the import with file_missing when the object store has lost the file', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const { storage } = await importDeps();

@@ -1,4 +1,4 @@
-/** Rows longer than one read: text inside quotes is never read as a row. */
+/** Rows that are longer than one read of the file. Text inside quotes is never read as a row. */
 import { expect } from 'chai';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';
@@ -19,13 +19,13 @@ describe('student import of long rows', () => {
 
   describe('a row over 128 KB', () => {
     const quoted = {
-      'of many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
+      'with many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
       'with a long first quoted line': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
-      'with a late quote in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
-      'with a late quote in a line of several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
+      'with a quote late in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
+      'with a quote late in a line that is read in several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
-      it(`fails the import as row_too_long and imports nothing of it: ${what}`, async () => {
+      it(`fails the import as row_too_long, and imports no row of the file: ${what}`, async () => {
         const record = await importFile(club, header + first + row + last);
         expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
         expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
@@ -34,19 +34,19 @@ describe('student import of long rows', () => {
       });
     }
 
-    it('fails the import for quoted lines at the end of the file', async () => {
-      const record = await importFile(club, header + first + quoted['of many quoted lines']);
+    it('fails the import if the row’s quoted lines reach the end of the file', async () => {
+      const record = await importFile(club, header + first + quoted['with many quoted lines']);
       expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1 });
       expect(await emails()).to.deep.equal(['first@example.com']);
     });
 
-    it('fails only the row without quotes, and imports the others', async () => {
+    it('fails only the long row if it has no quotes, and imports the other rows', async () => {
       const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('rejects the row but imports a quoted row of 122 KB', async () => {
+    it('rejects only the long row, and imports a quoted row of 122 KB', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

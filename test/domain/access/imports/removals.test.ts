@@ -1,4 +1,4 @@
-/** A student who is removed during an open import stays removed, whether the removal or the import comes first. */
+/** Students who are removed while an import is open. They stay removed, whether the removal or the import comes first. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ describe('student import and removal', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Checks that name and address are nowhere, and that the import has deleted its records of addresses. */
+  /** Checks that no table has the name or the address, and that the import has deleted its records of addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
@@ -48,7 +48,7 @@ describe('student import and removal', () => {
 
   describe('a student removed while an import is open', () => {
     for (const status of ['uploading', 'pending']) {
-      it(`fails the student’s rows when removed before the first row (import ${status})`, async () => {
+      it(`fails the rows of a student who was removed before the first row (import ${status})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(
           `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
@@ -76,7 +76,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('fails a later row of a student that the import created and an administrator then removed', async () => {
+    it('fails a later row of a student whom the import created and an administrator then removed', async () => {
       const importId = await begin(`${header}${row}${others(600)}${row}`);
       await step(importId);
       const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
@@ -92,7 +92,7 @@ describe('student import and removal', () => {
       ['before its row', ''],
       ['after its row', others(600)],
     ] as const)
-      it(`clears the texts of the file at the end of the import: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the rows of the file at the end of the import: the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -110,7 +110,7 @@ describe('student import and removal', () => {
       ['before it was canceled', true],
       ['after it was canceled', false],
     ] as const)
-      it(`clears the texts of an unread file: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the rows of a file that was not read: the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -122,7 +122,7 @@ describe('student import and removal', () => {
         await expectNothingLeft();
       });
 
-    it('recreates neither address of a student who was corrected and then removed', async () => {
+    it('imports neither the old nor the new address of a student who was corrected and then removed', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
@@ -133,7 +133,7 @@ describe('student import and removal', () => {
       await expectNothingLeft();
     });
 
-    it('imports both addresses when a student’s address was corrected but the student stays', async () => {
+    it('imports both addresses of a student whose address was corrected and who stays', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, 'owner', new Date());
@@ -141,7 +141,7 @@ describe('student import and removal', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('lets a removal wait for an open batch, then removes the access of the batch', async () => {
+    it('makes a removal wait for an open batch, then removes the access that the batch granted', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
@@ -163,7 +163,7 @@ describe('student import and removal', () => {
       ['row alone', ''],
       ['beside a new student', 'new@example.com,N\n'],
     ] as const) {
-      it(`restarts a batch that waits for a removal, and fails the row (${what})`, async () => {
+      it(`restarts a batch that waited for a removal, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
         const usual = await testDeps();
@@ -190,7 +190,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('recreates no student when removals run during two imports of the same file', async () => {
+    it('does not create a student again who is removed during two imports of the same file', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(
@@ -207,7 +207,7 @@ describe('student import and removal', () => {
       }
     });
 
-    it('imports a removed student again in a later import, and in another club', async () => {
+    it('creates a removed student again in a later import, and in another club', async () => {
       const student = await buildStudent(club.id, person);
       const other = await buildClub();
       const elsewhere = (await upload(other, header + row)).body.data.id;

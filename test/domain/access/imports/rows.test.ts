@@ -1,10 +1,10 @@
-/** The exact reports of hostile files, for every cut of the file into pieces. */
+/** Tests the exact reports of broken and hostile files, for each way to divide a file into pieces. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file like the step: a piece of `pieceBytes` at a time, and at most `most` rows of each. */
+/** Reads a whole file like the import step: `pieceBytes` at a time, and at most `most` rows of each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -57,11 +57,15 @@ const cases: Case[] = [
     report: ['2 a@x.com a b', good(3, 'c')],
   },
   {
-    what: 'empty lines and lines of delimiters, which it skips but counts',
+    what: 'empty lines and lines of delimiters, which are skipped but counted',
     file: `\n\n${header}\n\na@x.com,a\n,\n \t,  \n\r\nb@x.com,b\n\n\n`,
     report: [good(6, 'a'), good(10, 'b')],
   },
-  { what: 'upper case and blanks, which it tidies', file: `${header} A@X.com ,  a \t b \n`, report: ['2 a@x.com a b'] },
+  {
+    what: 'upper case and blanks, which are normalized',
+    file: `${header} A@X.com ,  a \t b \n`,
+    report: ['2 a@x.com a b'],
+  },
   {
     what: 'invalid e-mails',
     file: `${header},a\n  ,a\nnone,a\na@x,a\na b@x.com,a\n${'a'.repeat(249)}@x.com,a\na@x.com,a\n`,
@@ -83,7 +87,7 @@ const cases: Case[] = [
     report: ['2 wrong_column_count', '3 wrong_column_count', good(4, 'a')],
   },
   {
-    what: 'an unclosed quote, which costs its own line alone',
+    what: 'an unclosed quote, which spoils only its own line',
     file: `${header}a@x.com,a\n"b@x.com,b\nc@x.com,c\nd@x.com,d`,
     report: [good(2, 'a'), '3 broken_quotes', good(4, 'c'), good(5, 'd')],
   },
@@ -103,31 +107,31 @@ const cases: Case[] = [
     report: [good(2, 'a'), '5 broken_quotes'],
   },
   {
-    what: 'invalid UTF-8 and NUL bytes in columns that it reads',
+    what: 'invalid UTF-8 and NUL bytes in columns that the import reads',
     file: Buffer.from(`${header}a@x.com,Ren\xe9\nb\xff@x.com,b\nc@x.com,c\0\nd@x.com,d\n`, 'latin1'),
     report: ['2 not_utf8 name', '3 not_utf8 email', '4 invalid_character name', good(5, 'd')],
   },
   {
-    what: 'any bytes in columns that it ignores',
+    what: 'invalid bytes in columns that the import ignores',
     file: Buffer.from('email,note,name\na@x.com,Ren\xe9,a\nb@x.com,"x,\n""y""",b\n', 'latin1'),
     report: [good(2, 'a'), good(3, 'b')],
   },
   {
-    what: 'a line longer than a piece',
+    what: 'a line that is longer than a piece',
     file: `${header}a@x.com,a\n${'b'.repeat(300_000)}@x.com,b\nc@x.com,c\n`,
     report: [good(2, 'a'), '3 row_too_long', good(4, 'c')],
   },
   {
-    what: 'a line longer than a piece at the end',
+    what: 'a line at the end that is longer than a piece',
     file: `${header}a@x.com,a\n${'b'.repeat(300_000)}`,
     report: [good(2, 'a'), '3 row_too_long'],
   },
 ];
 
-/** Values with closed quotes. A row of three values has at most 31 bytes, its line break included. */
+/** Values with closed quotes. A row of three values has at most 31 bytes, including its line break. */
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
-/** A file of several lines, each of one to three of these fields. */
+/** A file of several lines with one to three of these values each. */
 const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
@@ -143,7 +147,7 @@ describe('rows of an import file', () => {
     });
   }
 
-  it('stops at a quoted row longer than a piece, and reads none of its lines as rows', () => {
+  it('stops at a quoted row that is longer than a piece, and reads none of the quoted lines as rows', () => {
     const values = {
       'short lines': 'y@x.com,y,y\n'.repeat(20_000),
       'a long line first': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,
@@ -154,7 +158,7 @@ describe('rows of an import file', () => {
     }
   });
 
-  it('gives the same rows for any number of rows in a batch', () => {
+  it('returns the same rows for any number of rows in a batch', () => {
     for (const { file, report, what } of cases) {
       for (const most of [1, 2, 3]) {
         expect(readFile(Buffer.from(file as string), { most }).map(short), `${what}, ${most} a batch`).to.deep.equal(
@@ -171,7 +175,7 @@ describe('rows of an import file', () => {
     );
   });
 
-  it('gives the same rows for any cut of the file into pieces that hold its longest row', () => {
+  it('returns the same rows for any division of the file into pieces that can contain the longest row', () => {
     const most = fc.integer({ min: 1, max: 4 });
     const pieceBytes = fc.integer({ min: 32, max: 200 });
     fc.assert(

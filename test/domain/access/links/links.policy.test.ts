@@ -3,7 +3,7 @@ import { foldCode, requireClaimable } from '../../../../domain/access/links/link
 import type { DomainError } from '../../../../platform/core/errors.ts';
 
 describe('codes of registration links', () => {
-  it('are folded to lower case', () => {
+  it('are converted to lower case', () => {
     expect(foldCode('Spring_2026-A')).to.equal('spring_2026-a');
     expect(foldCode('x'.repeat(64))).to.equal('x'.repeat(64));
   });

@@ -1,4 +1,7 @@
-/** Tests the feed against a model: every follower, from any position and any number of times, gets one contiguous piece. */
+/**
+ * Tests the feed of answers against a model. Each follower starts at any position, any number of times, and receives one contiguous piece
+ * of the answer.
+ */
 import {
   answersChannel,
   createAnswersNotifier,
@@ -27,11 +30,11 @@ import fc from 'fast-check';
 
 interface Follower {
   from: number;
-  got: string[];
-  /** Resolves to whether the follower got the whole answer. */
+  parts: string[];
+  /** Resolves to true if the follower received the whole answer. */
   over: Promise<boolean>;
   leave: () => void;
-  left: boolean;
+  hasLeft: boolean;
 }
 
 type Act =
@@ -68,24 +71,24 @@ describe('feed of answers', function () {
     const leaving = new AbortController();
     const follower: Follower = {
       from,
-      got: [],
+      parts: [],
       over: Promise.resolve(false),
-      left: false,
+      hasLeft: false,
       leave: () => {
-        follower.left = true;
+        follower.hasLeft = true;
         leaving.abort();
       },
     };
     follower.over = (async () => {
       const parts = (feeds[feed] ?? fail()).follow(answerId, from, leaving.signal);
       let part = await parts.next();
-      for (; !part.done; part = await parts.next()) follower.got.push(part.value);
+      for (; !part.done; part = await parts.next()) follower.parts.push(part.value);
       return part.value;
     })();
     return follower;
   };
 
-  /** Runs with a further feed without polls, which looks only after a NOTIFY. @param work receives the index of that feed */
+  /** Runs with another feed that does not poll, and reads only after a NOTIFY. @param work receives the index of the new feed */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
       const feed = createAnswerFeed({
@@ -93,16 +96,16 @@ describe('feed of answers', function () {
         databaseUrl: readConfig().database.url.reveal(),
         onFailure() {},
       });
-      const place = feeds.push(feed) - 1;
+      const index = feeds.push(feed) - 1;
       try {
-        await work(place);
+        await work(index);
       } finally {
         feeds.pop();
         await feed.stop();
       }
     });
 
-  it('gives each follower one contiguous piece, for any words, attaches and disconnects', async () => {
+  it('sends each follower one contiguous piece, whenever followers attach and disconnect', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isDeleted) => {
         const answerId = await buildCharge(asker, 1n, new Date());
@@ -119,45 +122,45 @@ describe('feed of answers', function () {
             const follower = followers[act.who % followers.length] ?? fail();
             follower.leave();
             await follower.over;
-            // Its connection was cut: it continues at another process, after the characters that it has.
-            const received = Array.from(follower.got.join('')).length;
+            // The follower's connection was cut. It continues at another process, after the characters that it has received.
+            const received = Array.from(follower.parts.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
         }
         await endAnswer(answerId, { text: 'end' });
         written = [...written, 'e', 'n', 'd'];
         if (isDeleted) await deleteLog(answerId);
-        for (const { from, got, over, left } of followers) {
+        for (const { from, parts, over, hasLeft } of followers) {
           const isWhole = await over;
-          const text = got.join('');
+          const text = parts.join('');
           const piece = written.slice(from, from + Array.from(text).length).join('');
           expect(text).to.equal(piece);
-          if (!left) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
+          if (!hasLeft) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
         }
       }),
       { numRuns: 40 },
     );
   });
 
-  it('delivers an existing long text in pieces, without waiting for a poll between them', async () => {
+  it('sends an existing long text in pieces, without waiting for a poll between the pieces', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     await withoutPolls(async (feed) => {
       const follower = follow(feed, answerId, 0);
-      expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
-      expect(follower.got.length).to.be.above(20);
+      expect([await follower.over, follower.parts.join('').length]).to.deep.equal([true, 400_000]);
+      expect(follower.parts.length).to.be.above(20);
     });
   });
 
-  it('delivers words by its poll when a NOTIFY is lost', async () => {
+  it('sends words after its next poll when a NOTIFY is lost', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     const follower = follow(0, answerId, 0);
     await appendWithoutNotify(answerId, 'words');
     await endAnswer(answerId, { notified: false });
-    expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
+    expect([await follower.over, follower.parts.join('')]).to.deep.equal([true, 'words']);
   });
 
-  it('reads for 50 followers with a few queries', async () => {
+  it('needs only a few queries for 50 followers', async () => {
     const source = await testDatabase();
     const answers = await Promise.all(Array.from({ length: 50 }, () => buildCharge(asker, 1n, new Date())));
     await withoutPolls(async (feed) => {
@@ -167,41 +170,41 @@ describe('feed of answers', function () {
       await endAnswer(answers[0] ?? '', { notified: false });
       await notifyStreams();
       expect(await followers[0]?.over).to.equal(true);
-      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
+      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ parts }) => parts.length > 0));
       const sizes = looks.stop();
-      expect(sizes, 'followers in one look').to.include(50);
+      expect(sizes, 'the number of followers in one read').to.include(50);
       expect(sizes).to.have.length.below(10);
       for (const follower of followers) follower.leave();
       await Promise.all(followers.map(({ over }) => over));
     });
   });
 
-  it('makes no query for a NOTIFY that names other answers', async () => {
+  it('makes no query for a NOTIFY that names only other answers', async () => {
     const source = await testDatabase();
     const [own, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const follower = follow(feed, own, 0);
       await appendWords(own, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.parts.length > 0);
       const looks = looksAt(source);
       for (let count = 0; count < 6; count++) {
         await appendWords(other, 'words');
-        await sleep(60); // longer than the pause that coalesces NOTIFYs
+        await sleep(60); // longer than the pause that combines several NOTIFYs
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One look for the end, and at most one for the first words, whose NOTIFY may come later.
+      // One read for the end of the answer, and at most one for the first words, whose NOTIFY may arrive later.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
 
-  it('looks once in 50 ms, however many NOTIFYs come, for followers who have words', async () => {
+  it('reads once in 50 ms for followers who have words, however many NOTIFYs arrive', async () => {
     const source = await testDatabase();
     const answerId = await buildCharge(asker, 1n, new Date());
     await withoutPolls(async (feed) => {
       const follower = follow(feed, answerId, 0);
       await appendWords(answerId, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => follower.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => follower.parts.length > 0);
       const [looks, begun] = [looksAt(source), performance.now()];
       for (let count = 0; count < 40; count++) await notifyStreams(answerId);
       await endAnswer(answerId);
@@ -210,16 +213,16 @@ describe('feed of answers', function () {
     });
   });
 
-  it('gives first words immediately, also just after a look for another follower', async () => {
+  it('sends the first words of an answer immediately, even just after a read for another follower', async () => {
     const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);
       await appendWords(one, 'first ');
-      await until('first words', { timeoutMs: 10_000 }, async () => reader.got.length > 0);
+      await until('first words', { timeoutMs: 10_000 }, async () => reader.parts.length > 0);
       const waiting = follow(feed, other, 0);
       await withoutTimersOf(1, async () => {
         await appendWords(one, 'more');
-        await endAnswer(other, { text: 'words' }); // without first words, its look would wait for a timer
+        await endAnswer(other, { text: 'words' }); // a read that brings no first words would wait for a timer
         expect(await waiting.over).to.equal(true);
       });
       reader.leave();
@@ -227,7 +230,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('learns of 2,000 answers in payloads that Postgres accepts', async () => {
+  it('accepts NOTIFYs about 2,000 answers, with payloads that Postgres allows', async () => {
     const ids = Array.from({ length: 2_000 }, () => newId());
     const payloads: string[] = [];
     const heard = Promise.withResolvers<void>();
@@ -252,7 +255,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('ends its followers when it stops, without reporting the end of the answer', async () => {
+  it('ends its followers when it stops, without a report that the answer has ended', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
@@ -264,9 +267,9 @@ describe('feed of answers', function () {
     expect(await follower.over).to.equal(false);
   });
 
-  it('ends without words for an unknown answer', async () => {
+  it('ends immediately and without words for an unknown answer', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
-    expect([await follower.over, follower.got]).to.deep.equal([true, []]);
+    expect([await follower.over, follower.parts]).to.deep.equal([true, []]);
   });
 });
 
@@ -274,15 +277,18 @@ function fail(): never {
   throw new Error('The value is missing');
 }
 
-/** Counts the feeds' queries at this database, through its pool. @returns a function that gives the number of followers of each query */
+/**
+ * Counts the queries that the feeds send to this database through its pool.
+ * @returns a function that returns the number of followers in each query
+ */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
-  const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
+  const pool = (source.driver as unknown as { master: { query: (...args: unknown[]) => unknown } }).master;
   const { query } = pool;
   const sizes: number[] = [];
-  pool.query = (...given) => {
-    const { name, values } = given[0] as { name?: string; values?: unknown[][] };
+  pool.query = (...args) => {
+    const { name, values } = args[0] as { name?: string; values?: unknown[][] };
     if (name === 'answer_parts') sizes.push(values?.[0]?.length ?? 0);
-    return query.apply(pool, given);
+    return query.apply(pool, args);
   };
   return {
     stop() {

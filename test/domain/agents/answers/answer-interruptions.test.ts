@@ -1,4 +1,4 @@
-/** The model's stream breaks off, falls silent or does not end after it has begun. The answer ends with the words so far. */
+/** Tests answers whose stream breaks off, stops sending or never ends. Such an answer ends with the words that have arrived. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import { answerRow, callRows, expectSettled, logOf } from '../../../toolkit/assert/answers.ts';
@@ -16,13 +16,13 @@ describe('the step of an answer whose stream has begun', function () {
   const breaks: Record<string, (after: number) => Script> = {
     'a cut': (after) => ({ cutAfter: after }),
     'a cut inside the next event': (after) => ({ cutAfter: after, cutInside: true }),
-    'an end in order': (after) => ({ endAfter: after }),
+    'a regular end without the last events': (after) => ({ endAfter: after }),
     'an error event': (after) => ({ errorAfter: after }),
     'an unknown error event': (after) => ({ errorAfter: after, errorType: 'strange' }),
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with the words so far, charged and asked once, on ${how} after event ${after}`, async () => {
+      it(`fails with the words so far, and calls and charges once, after ${how} behind event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
@@ -42,19 +42,19 @@ describe('the step of an answer whose stream has begun', function () {
       });
 
   for (let after = 1; after <= 8; after++)
-    it(`fails with model_silent and the words so far, on silence after event ${after}`, async () => {
+    it(`fails with model_silent and the words so far if the stream stops sending after event ${after}`, async () => {
       const { question } = await answer({ answer: deltas, silentAfter: after }, { patience: { silenceMs: 150 } });
       const ended = { status: 'failed', errorCode: 'model_silent', content: textAfter(after) };
       expect(await answerRow(question.answerId)).to.include(ended);
       expect(model().closedByClient()).to.equal(1);
     });
 
-  it('completes when the connection is cut after the last event', async () => {
+  it('completes if the connection is cut after the last event', async () => {
     const { question } = await answer({ answer: deltas, cutAfter: 9 });
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: 'One two three' });
   });
 
-  it('accepts pings as a sign of life for a limited time', async () => {
+  it('accepts pings as signs of life for a limited time only', async () => {
     const begunAt = performance.now();
     const script = { answer: deltas, silentAfter: 4, pingEveryMs: 30 };
     const { question } = await answer(script, { patience: { silenceMs: 800, pingsMs: 900 } });
@@ -62,7 +62,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include({ errorCode: 'model_silent', content: 'One ' });
   });
 
-  it('ends a request that takes too long, however many words have come', async () => {
+  it('ends a request that takes too long, even if words still arrive', async () => {
     const endless = { answer: Array.from({ length: 100 }, () => 'x'), delayMs: 50 };
     const { question } = await answer(endless, { patience: { requestMs: 1_000 } });
     const { status, errorCode, content } = await answerRow(question.answerId);
@@ -70,7 +70,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(content.length).to.be.within(1, 99);
   });
 
-  it('fails with the words so far when the worker stops in the middle', async () => {
+  it('fails with the words so far when the worker stops during the stream', async () => {
     const stopping = new AbortController();
     const failpoint = async (name: string) => {
       if (name === 'answer_delta') setTimeout(() => stopping.abort(), 50);
@@ -81,8 +81,8 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include(ended);
   });
 
-  it('charges at most the size cap for the estimate of a broken stream', async () => {
-    // Four characters per token, as in English; an estimate assumes three.
+  it('charges at most the size limit of an answer for the estimated words of a broken stream', async () => {
+    // The text has four characters per token, as in English. The estimate assumes three.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });
     const [call] = await callRows(question.answerId);

@@ -14,14 +14,14 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
-/** A worker with its own connections, on a line that can fall silent in the middle of an answer. */
-describe('an answer while Postgres is away', function () {
+/** A worker with connections of its own, which the test can silence in the middle of an answer. */
+describe('the step of an answer during an outage of Postgres', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
   const applicationName = 'club-outage';
 
-  /** Steps an answer of 80 deltas in about 4 s, and runs a callback once its first words are written. */
+  /** Runs the step of an answer with 80 deltas, which takes about 4 s. It runs a callback after the first words are written. */
   async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
     step: AnswerStep;
     question: TestQuestion;
@@ -46,7 +46,7 @@ describe('an answer while Postgres is away', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // Its last look, after everything is recorded, may meet the outage: Temporal repeats a step that throws.
+    // The last read of the step, after everything is recorded, may meet the outage. Temporal repeats a step that throws.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();
@@ -65,7 +65,7 @@ describe('an answer while Postgres is away', function () {
   };
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('loses nothing, and is asked and charged once, when Postgres is silent for 5 s', async () => {
+  it('loses no word, and calls and charges once, when Postgres does not reply for 5 s', async () => {
     const { question, step } = await during(async (line) => {
       line.fallSilent();
       await pause(5 * second);
@@ -75,7 +75,7 @@ describe('an answer while Postgres is away', function () {
     await expectWhole(question);
   });
 
-  it('loses nothing, and is asked and charged once, when connections are terminated for 5 s', async () => {
+  it('loses no word, and calls and charges once, when Postgres terminates connections for 5 s', async () => {
     const { question, step } = await during(async () => {
       const source = await testDatabase();
       for (const endsAt = Date.now() + 5 * second; Date.now() < endsAt; await pause(50))

@@ -1,4 +1,4 @@
-/** The model fails before its stream has begun. It is asked again, up to three times and for two minutes. */
+/** Tests answers whose model call fails before the stream begins. The step calls again, at most three times within two minutes. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import type { AnswerStep } from '../../../../domain/agents/answers/answer-step.ts';
@@ -28,10 +28,10 @@ describe('the step of an answer whose stream has not begun', function () {
     ['500', { refuse: 500 }, 'model_unavailable'],
     ['a connection that is cut', { drop: true }, 'model_unavailable'],
     ['a cut after the status', { cutAfter: 0 }, 'model_unavailable'],
-    ['an end after the status', { endAfter: 0 }, 'model_unavailable'],
+    ['an end of the response after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`asks again after 1 s and 4 s, then fails with ${code}, uncharged, on ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, on ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -55,7 +55,7 @@ describe('the step of an answer whose stream has not begun', function () {
       await expectSettled(question, 0);
     });
 
-  it('charges only the answered call after an overload', async () => {
+  it('charges only the call that succeeds after an overload', async () => {
     const { question, step: waiting } = await answer([{ refuse: 529 }, yes]);
     await step(question.questionId, { now: dueAt(waiting) });
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: 'Yes.', callNo: 2 });
@@ -64,20 +64,20 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(question, Number(calls[1]?.costMicros));
   });
 
-  it('waits as long as retry-after says', async () => {
+  it('waits as long as the Retry-After header says', async () => {
     const now = Date.now();
     const { step: waiting } = await answer({ refuse: 429, retryAfterS: 30 }, { now });
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately when retry-after ends beyond the two minutes', async () => {
+  it('fails immediately when Retry-After ends after the two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails with model_rejected immediately, uncharged, on ${refuse}`, async () => {
+    it(`fails with model_rejected immediately and charges nothing, on ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -86,12 +86,12 @@ describe('the step of an answer whose stream has not begun', function () {
       await expectSettled(question, 0);
     });
 
-  it('asks again when no server listens at the model’s address', async () => {
+  it('calls again when no server listens at the model’s address', async () => {
     const { step: waiting } = await answer([], { baseUrl: 'http://127.0.0.1:9' });
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a silent call, whose estimated cost the operator pays, and asks again', async () => {
+  it('abandons a call without a response, leaves its estimated cost to the operator, and calls again', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -112,7 +112,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('asks a second before the two minutes are over, and gives up when they are', async () => {
+  it('calls again one second before the two minutes end, and fails when they have ended', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });
@@ -121,7 +121,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(model().closedByClient()).to.equal(1);
   });
 
-  it('releases the answer when the worker stops, and another worker asks', async () => {
+  it('releases the answer when the worker stops, so that another worker calls the model', async () => {
     const question = await buildQuestion();
     const stopping = new AbortController();
     const stopped = answer({ neverAnswer: true }, { question, signal: stopping.signal });

@@ -13,7 +13,7 @@ describe('the step of an answer', function () {
   const answering = useAnswering();
   const { answer, model, step } = answering;
 
-  it('records text, log, citations, call and charge, and reports only numbers', async () => {
+  it('records text, log, citations, call and charge, and returns only numbers', async () => {
     const conversation = await buildConversation();
     const { id } = await buildSource(conversation.clubId);
     const script = {
@@ -68,7 +68,7 @@ describe('the step of an answer', function () {
     expect(answering.notifications()).to.be.at.least(2);
   });
 
-  it('stores and logs no image and no raw HTML, even if deltas split them (DEC-55)', async () => {
+  it('stores and logs no image and no raw HTML, even if several deltas contain them in parts (DEC-55)', async () => {
     const deltas = ['See !', '[x](https://e.example/?q=1) <', 'img src="https://e.example">', '\n\n`<b', '>` a`', 'b'];
     const { question } = await answer({ blocks: [{ deltas }] });
     const text = 'See ! [x](https://e.example/?q=1) &lt;img src="https://e.example">\n\n`<b>` a`b';
@@ -76,7 +76,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal(text);
   });
 
-  it('does nothing once the answer has ended: no call, no charge and no report', async () => {
+  it('makes no call, charge or report once the answer has ended', async () => {
     const { question, step: first } = await answer([]);
     const before = await monthOf(question.clubId);
     expect(await step(question.questionId)).to.deep.equal(first);
@@ -106,7 +106,7 @@ describe('the step of an answer', function () {
       await expectSettled(question, Number(call?.costMicros));
     });
 
-  it('truncates at the agent’s size cap from the time of the question', async () => {
+  it('truncates the answer at the size limit that the agent had at the time of the question', async () => {
     const { question } = await answer(
       { answer: ['12345678', '9'] },
       { question: await buildQuestion({ maxTokens: 2 }) },
@@ -114,7 +114,7 @@ describe('the step of an answer', function () {
     expect(await answerRow(question.answerId)).to.include({ status: 'truncated', content: '12345678' });
   });
 
-  it('completes an answer without a word', async () => {
+  it('completes an answer that has no words', async () => {
     const { question } = await answer({ answer: [] });
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: '' });
     expect(await logOf(question.answerId)).to.equal('');
@@ -127,13 +127,13 @@ describe('the step of an answer', function () {
     expect((await monthOf(question.clubId)).reserved).to.equal(0);
   });
 
-  it('reports gone when nothing is left of the question', async () => {
+  it('reports gone if the question does not exist any more', async () => {
     const missingQuestion = await step('00000000-0000-4000-8000-000000000000');
     expect(missingQuestion).to.deep.equal({ done: true, outcome: { status: 'gone' } });
   });
 
-  describe('claims', () => {
-    it('waits for the lease of another step that asks', async () => {
+  describe('the claim of an answer', () => {
+    it('waits for the lease of another step that calls the model', async () => {
       const question = await buildQuestion();
       const release = Promise.withResolvers<void>();
       const claimed = Promise.withResolvers<void>();
@@ -148,7 +148,7 @@ describe('the step of an answer', function () {
       const now = Date.now();
       const second = await step(question.questionId, { now });
       expect(second).to.include({ done: false, waitingFor: 'lease' });
-      // The lease takes 20 s by the database's clock, and has run since the claim.
+      // The lease lasts 20 s by the database's clock, and began with the claim.
       const mostPassed = Math.ceil(performance.now() - startedAt);
       expect((second.done ? 0 : second.at) - now).to.be.within(20_000 - mostPassed, 20_000);
       release.resolve();
@@ -156,7 +156,7 @@ describe('the step of an answer', function () {
       expect(model().requests).to.have.length(1);
     });
 
-    it('lets one of ten concurrent steps ask', async () => {
+    it('lets only one of ten concurrent steps call the model', async () => {
       const question = await buildQuestion();
       await Promise.all(Array.from({ length: 10 }, () => step(question.questionId)));
       expect(model().requests).to.have.length(1);
@@ -164,7 +164,7 @@ describe('the step of an answer', function () {
       expect(answering.ended).to.have.length(1);
     });
 
-    it('commits the call before the request is made', async () => {
+    it('commits the record of the call before it sends the request', async () => {
       const question = await buildQuestion();
       const { askModel, ...deps } = await answering.deps();
       if (!askModel) throw new Error('No model is configured');

@@ -17,14 +17,14 @@ describe('upkeep of answers', function () {
   this.timeout(20 * second);
   const answering = useAnswering();
 
-  describe('the log', () => {
+  describe('the log of an answer', () => {
     const isDeletedAfter = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
       await deleteEndedAnswerLogs((await testDeps()).db, new Date((completedAt?.getTime() ?? 0) + ms));
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
-    it('is deleted an hour after the answer’s end, and its text stays in the answer', async () => {
+    it('is deleted an hour after the answer has ended, and its text stays in the answer', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       await answering.step(question.questionId);
@@ -35,7 +35,7 @@ describe('upkeep of answers', function () {
       expect((await answerRow(question.answerId)).content).to.equal('One two');
     });
 
-    it('of an answer in progress stays', async () => {
+    it('is not deleted while the answer is in progress', async () => {
       const { answerId } = await buildQuestion();
       const { db } = await testDeps();
       await db.manager.insert(AgentAnswerDelta, { answerId, startsAt: 0, text: 'x' });
@@ -44,7 +44,7 @@ describe('upkeep of answers', function () {
     });
   });
 
-  describe('the sweeper', () => {
+  describe('the sweeper of answers', () => {
     const isRescued = async (question: TestQuestion, columns: string) => {
       const { db } = await testDeps();
       await db.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
@@ -62,7 +62,7 @@ describe('upkeep of answers', function () {
       expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
     });
 
-    it('leaves an answer that is less overdue, leased or ended', async () => {
+    it('does not wake an answer that is less overdue, leased or ended', async () => {
       for (const columns of [
         `looks_at = clock_timestamp() - interval '100 s'`,
         `${late}, lease_until = clock_timestamp() + interval '10 s'`,
@@ -73,7 +73,7 @@ describe('upkeep of answers', function () {
   });
 
   describe('a deletion of the conversation', () => {
-    it('during the stream closes it, deletes the words and charges the use once', async () => {
+    it('ends the answer during its stream, deletes its words and charges its use once', async () => {
       const question = await buildQuestion();
       const { answerId, conversationId, clubId } = question;
       answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
@@ -96,7 +96,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
     });
 
-    it('before the call prevents it, and releases the reserve', async () => {
+    it('prevents a call that has not begun, and releases the reserve', async () => {
       const question = await buildQuestion();
       const { db } = await testDeps();
       await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
@@ -133,18 +133,18 @@ describe('upkeep of answers', function () {
       it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // The same question with another stream, which ends after its first event.
+        // The same question, with a stream that ends after its first event.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
-        const [told] = await callRows(cut.answerId);
+        const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
         expect(others).to.deep.equal([]);
         expect(call).to.include({
           outcome: 'failed',
           errorCode: 'student_removed',
           estimated: true,
-          inputTokens: told?.inputTokens,
+          inputTokens: expectedCall?.inputTokens,
           outputTokens: 1,
-          costMicros: told?.costMicros,
+          costMicros: expectedCall?.costMicros,
         });
         expect(Number(call?.costMicros)).to.be.above(0);
         await expectSettled(question, Number(call?.costMicros));
@@ -156,7 +156,7 @@ describe('upkeep of answers', function () {
         await deletedAtFirstEvent(question, dies).catch(() => {});
         const [{ costMicros: estimate } = { costMicros: '0' }] = await callRows(question.answerId);
         expect(Number(estimate)).to.be.above(0);
-        // The worker may still be alive and know the real cost.
+        // The worker may still be alive and may know the real cost.
         expect(await answering.step(question.questionId)).to.include({ done: false, waitingFor: 'lease' });
         expect((await chargeRow(question.answerId)).settledAt).to.equal(null);
         await endLease(question);
@@ -170,7 +170,7 @@ describe('upkeep of answers', function () {
         expect(answering.model().requests).to.have.length(1);
       });
 
-      it('charges nothing for a request that the model refused', async () => {
+      it('charges nothing for a request that the model has refused', async () => {
         const question = await buildQuestion();
         answering.model().next({ refuse: 529 });
         const { db } = await testDeps();
@@ -187,7 +187,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, 0);
       });
 
-      it('leaves the settlement to the later of two calls, whose cost the earlier does not know', async () => {
+      it('leaves the charge to the later of two calls, because the earlier call does not know its cost', async () => {
         const question = await buildQuestion();
         const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
         const stalled = answering.step(question.questionId, early);
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('between the last word and the end keeps the words deleted, and charges the use', async () => {
+    it('keeps the words deleted if it comes between the last word and the end, and charges the use', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

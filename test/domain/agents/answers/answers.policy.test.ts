@@ -10,8 +10,8 @@ import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 
 const second = 1_000;
 
-describe('rules of an answer’s run', () => {
-  it('fail a silent stream as model_silent, and any other broken stream as interrupted', () => {
+describe('rules of a generated answer', () => {
+  it('fail a stream that stops sending as model_silent, and any other broken stream as interrupted', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });
@@ -31,7 +31,7 @@ describe('rules of an answer’s run', () => {
     expect([0, 1, 3, 4].map(estimatedTokens)).to.deep.equal([0, 1, 1, 2]);
   });
 
-  it('bound the times and calls of an answer', () => {
+  it('limit the times and calls of an answer', () => {
     expect(answerRules).to.deep.equal({
       beginWithinMs: 120_000,
       calls: 3,
@@ -49,7 +49,7 @@ describe('rules of an answer’s run', () => {
       expect(endOf(reason), String(reason)).to.deep.equal({ status: 'failed', errorCode: 'internal_error' });
   });
 
-  it('wait 1 s, then 4 s, then give up', () => {
+  it('wait 1 s, then 4 s, then stop calling', () => {
     expect(nextCallAt(1, 0, 10)).to.equal(10 + second);
     expect(nextCallAt(2, 0, 10)).to.equal(10 + 4 * second);
     expect(nextCallAt(3, 0, 10)).to.equal(undefined);
@@ -60,7 +60,7 @@ describe('rules of an answer’s run', () => {
     expect(nextCallAt(2, 0, 0, 2 * second)).to.equal(4 * second);
   });
 
-  it('allow no call after two minutes', () => {
+  it('allow no call more than two minutes after the question', () => {
     const last = answerRules.beginWithinMs;
     expect(last).to.equal(120 * second);
     expect(nextCallAt(1, 0, last - second - 1)).to.equal(last - 1);
@@ -68,7 +68,7 @@ describe('rules of an answer’s run', () => {
     expect(nextCallAt(1, 0, 0, last)).to.equal(undefined);
   });
 
-  it('read Retry-After as seconds or a date, and anything else as 0', () => {
+  it('read Retry-After as seconds or a date, and any other value as 0', () => {
     const now = Date.parse('2026-03-01T12:00:00Z');
     expect(retryAfterMsOf('7', now)).to.equal(7 * second);
     expect(retryAfterMsOf('0.5', now)).to.equal(500);

@@ -13,7 +13,7 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { buildConversation, buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The writer of logs, with statements that a test can delay or break. */
+/** The writer of answer logs, with statements that a test can delay or break. */
 describe('writer of answer logs', function () {
   this.timeout(20_000);
   const open: DeltaLog[] = [];
@@ -70,9 +70,9 @@ describe('writer of answer logs', function () {
     const { log } = await writer({
       statements: {
         ...deltaStatements,
-        async write(source, deltas) {
+        async write(dataSource, deltas) {
           writes.push(deltas.length);
-          return deltaStatements.write(source, deltas);
+          return deltaStatements.write(dataSource, deltas);
         },
       },
     });
@@ -89,7 +89,7 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  it('writes later words of all answers in one statement', async () => {
+  it('writes the later words of all answers in one statement', async () => {
     const gate = gated();
     const { log, state } = await writer({ statements: gate.statements });
     const ids = await Promise.all(Array.from({ length: 5 }, claimed));
@@ -100,14 +100,15 @@ describe('writer of answer logs', function () {
     for (const word of [' a', ' b', ' c']) for (const answer of answers) void answer.append(word);
     gate.open();
     for (const id of ids) await untilLogged(id, 'first a b c');
-    // Three batches: the first words of the first answer; the first words of the others with its further words; and the rest.
+    // Three batches. The first has the first words of the first answer. The second has the first words of the other answers and more of
+    // the first answer. The third has the rest.
     expect(gate.batches[0]).to.equal(1);
     expect(gate.batches.length).to.be.at.most(3);
     expect(state.notifications).to.equal(gate.batches.length);
     for (const answer of answers) answer.release();
   });
 
-  it('returns at the end only the words that are not yet written', async () => {
+  it('returns at the end only the words that it has not written yet', async () => {
     const { log } = await writer();
     const answerId = await claimed();
     const answer = log.open(answerId, 1, () => {});
@@ -120,13 +121,13 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  describe('when it loses its answer', () => {
+  describe('when its call loses the answer', () => {
     const endings: Record<string, string> = {
       'the answer was ended': `status = 'failed', error_code = 'student_removed', completed_at = created_at`,
-      'another call was made': `call_no = 2`,
+      'another call has begun': `call_no = 2`,
     };
     for (const [how, change] of Object.entries(endings)) {
-      it(`writes nothing more and aborts the stream, because ${how}`, async () => {
+      it(`writes no more words and aborts the stream, because ${how}`, async () => {
         const { log } = await writer();
         const answerId = await claimed();
         const answer = log.open(answerId, 1, () => {});
@@ -141,7 +142,7 @@ describe('writer of answer logs', function () {
       });
     }
 
-    it('aborts the stream at the next lease renewal, even without new words', async () => {
+    it('aborts the stream at the next renewal of the lease, even if no new words arrive', async () => {
       const { log } = await writer({ leaseMs: 400 });
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -150,7 +151,7 @@ describe('writer of answer logs', function () {
       expect(answer.lost.reason).to.be.instanceOf(AnswerLost);
     });
 
-    it('writes no word after an end that was being committed, and delays no other answer', async () => {
+    it('writes no word after an end that another transaction commits, and delays no other answer', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -165,7 +166,7 @@ describe('writer of answer logs', function () {
       const other = await claimed();
       const beside = log.open(other, 1, () => {});
       await beside.append('beside it');
-      await untilLogged(other, 'beside it'); // the locked answer delays no other answer
+      await untilLogged(other, 'beside it'); // the locked row delays no other answer
       expect(answer.lost.aborted).to.equal(false);
       await runner.commitTransaction();
       await runner.release();
@@ -190,8 +191,8 @@ describe('writer of answer logs', function () {
     });
   });
 
-  describe('while Postgres is away', () => {
-    it('makes the stream wait when its buffer is full, and loses nothing', async () => {
+  describe('while Postgres cannot be reached', () => {
+    it('makes the stream wait when the buffer is full, and loses no word', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements });
       const answerId = await claimed();
@@ -210,7 +211,7 @@ describe('writer of answer logs', function () {
       answer.release();
     });
 
-    it('repeats a write whose reply was lost, without duplicating words', async () => {
+    it('repeats a write whose reply was lost, without duplicate words', async () => {
       const gate = gated();
       const { log, state } = await writer({ statements: gate.statements });
       const answerId = await claimed();
@@ -224,7 +225,7 @@ describe('writer of answer logs', function () {
       answer.release();
     });
 
-    it('aborts the stream when it lasts longer than the lease', async () => {
+    it('aborts the stream when the outage lasts longer than the lease', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -233,7 +234,7 @@ describe('writer of answer logs', function () {
       await lostBy(answer.append('x'));
     });
 
-    it('aborts the stream at the end of the lease when a write hangs', async () => {
+    it('aborts the stream when a write hangs until the lease ends', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -264,7 +265,7 @@ describe('writer of answer logs', function () {
     expect(answer.lost.aborted).to.equal(false);
   });
 
-  it('writes each text in order without gap or repeat, for any chunks and faults', async () => {
+  it('writes each text in order without gaps or repeats, for any chunks and faults', async () => {
     const conversations = await Promise.all(Array.from({ length: 3 }, () => buildConversation()));
     const chunk = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const fault = fc.constantFrom('none', 'none', 'before', 'after', 'held');
@@ -288,11 +289,11 @@ describe('writer of answer logs', function () {
           const { log } = await writer({
             statements: {
               ...deltaStatements,
-              async write(given, deltas) {
+              async write(dataSource, deltas) {
                 const kind = remainingFaults.shift() ?? 'none';
                 if (kind === 'before') throw new Error('away');
                 if (kind === 'held') return deltas.map(() => 'held' as const);
-                const outcomes = await deltaStatements.write(given, deltas);
+                const outcomes = await deltaStatements.write(dataSource, deltas);
                 if (kind === 'after') throw new Error('away');
                 return outcomes;
               },
@@ -320,20 +321,20 @@ describe('writer of answer logs', function () {
   }).timeout(60_000);
 });
 
-/** The statements behind a gate that a test can close. */
+/** The statements of the writer, which wait while the test closes the gate. */
 function gated() {
   let shut: PromiseWithResolvers<void> | undefined;
   let broken: 'no' | 'before' | 'after' = 'no';
   let waiting = 0;
   const batches: number[] = [];
   const statements: DeltaStatements = {
-    async write(source, deltas) {
+    async write(dataSource, deltas) {
       batches.push(deltas.length);
       waiting++;
       await shut?.promise;
       waiting--;
       if (broken === 'before') throw new Error('away');
-      const outcomes = await deltaStatements.write(source, deltas);
+      const outcomes = await deltaStatements.write(dataSource, deltas);
       if (broken === 'after') throw new Error('away');
       return outcomes;
     },

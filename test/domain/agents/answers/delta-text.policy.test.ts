@@ -11,13 +11,13 @@ const cleaned = (chunks: readonly string[]) => {
   return [...chunks.map((chunk) => cleaner.push(chunk)), cleaner.end()];
 };
 
-describe('text of deltas', () => {
-  it('delivers a split character with the chunk that completes it', () => {
+describe('text of an answer’s deltas', () => {
+  it('sends a character that two chunks split with the second chunk', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
 
-  it('replaces half a character that no chunk completes', () => {
+  it('replaces half a character that no later chunk completes', () => {
     expect(cleaned(['a\ud83e', 'b'])).to.deep.equal(['a', '\uFFFDb', '']);
     expect(cleaned(['a\udd8a'])).to.deep.equal(['a\uFFFD', '']);
     expect(cleaned(['a\ud83e'])).to.deep.equal(['a', '\uFFFD']);
@@ -28,13 +28,13 @@ describe('text of deltas', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
   });
 
-  it('holds back every first half of a character, and no second half', () => {
+  it('holds back the first half of a character, and never a second half', () => {
     expect(cleaned(['\ud800', '\udc00'])).to.deep.equal(['', '\u{10000}', '']);
     expect(cleaned(['\udbff', '\udfff'])).to.deep.equal(['', '\u{10FFFF}', '']);
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('has no images and tags in an answer, and ends with the held-back text of both filters', () => {
+  it('contains no images and tags, and ends with the text that both filters held back', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',
@@ -44,7 +44,7 @@ describe('text of deltas', () => {
     ]);
   });
 
-  it('is the same well-formed text with the same length for any chunks', () => {
+  it('is the same valid text with the same length for any division into chunks', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3 }),
       fc.constantFrom('\ud83e', '\udd8a', '\u0000', 'é'),

@@ -32,8 +32,8 @@ const outcomeOf = (asking: Promise<unknown>) =>
     (error: unknown) => (error as { code?: string }).code,
   );
 
-describe('the month of an AI budget, if Node and Postgres read the zone differently (DEC-154)', () => {
-  // Postgres reads CET as an abbreviation without summer time. Node knows it as a zone with summer time.
+describe('the month of an AI budget, if Node and Postgres interpret the time zone differently (DEC-154)', () => {
+  // Postgres reads CET as an abbreviation without summer time. Node reads it as a zone with summer time.
   const at = new Date('2026-03-31T22:30:00Z');
 
   it('is the month by Node’s rules', async () => {
@@ -64,7 +64,7 @@ describe('AI budget of a club and month', () => {
     asker = await buildAsker((await buildClub()).id);
   });
 
-  it('reserves the worst cost with the question, and replaces it with the real cost at the end', async () => {
+  it('reserves the highest possible cost with the question, and replaces it with the real cost at the end', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     expect(await standing(asker)).to.deep.equal({
       month: '2026-03-01',
@@ -76,13 +76,13 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('is settled once, and a second settlement changes nothing', async () => {
+  it('is charged once, and a second charge for the same answer changes nothing', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     for (const cost of [dollar, 2n * dollar]) await endAnswer(answer, { status: 'complete', cost, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('accepts while less than the budget is spent, and rejects with club_budget_exhausted from then on', async () => {
+  it('accepts questions until the whole budget is spent, then rejects with club_budget_exhausted', async () => {
     await endAnswer(await buildCharge(asker, budget - 1n, now), { status: 'failed', cost: budget - 1n, at: now });
     const last = buildCharge(asker, dollar, now);
     expect(await outcomeOf(last)).to.equal('accepted');
@@ -92,7 +92,7 @@ describe('AI budget of a club and month', () => {
     expect(await outcomeOf(buildCharge(asker, 0n, now))).to.equal('club_budget_exhausted');
   });
 
-  it('accepts of eight concurrent questions as many as it takes to reserve the rest', async () => {
+  it('accepts only as many of eight concurrent questions as reserve the rest of the budget', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
@@ -102,7 +102,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ reserved: 3n });
   });
 
-  it('is renewed when the month turns in the club’s time zone', async () => {
+  it('is renewed when the month ends in the club’s time zone', async () => {
     await timeZone(asker.clubId, 'America/Sao_Paulo'); // three hours behind UTC
     const [before, after] = [new Date('2026-04-01T02:59:59Z'), new Date('2026-04-01T03:00:00Z')];
     await endAnswer(await buildCharge(asker, budget, before), { status: 'complete', cost: budget, at: before });
@@ -120,7 +120,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
-  it('changes no other month when it reserves and when it settles', async () => {
+  it('changes no other month when it reserves and charges', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
     const answer = await buildCharge(asker, dollar, now);
     await buildCharge(asker, 2n * dollar, next);
@@ -130,7 +130,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
   });
 
-  it('counts the tokens of the answer’s last call for its agent, and none of an abandoned call', async () => {
+  it('counts the tokens of the answer’s last call for its agent, but not the tokens of an abandoned call', async () => {
     const source = await testDatabase();
     const settle = async (outcomes: readonly string[]) => {
       const answer = await buildCharge(asker, dollar, now);
@@ -154,13 +154,13 @@ describe('AI budget of a club and month', () => {
     expect(await settle(['abandoned'])).to.deep.equal({ questions: 2, complete: 2, ...tokens });
   });
 
-  it('throws for a club that does not exist', async () => {
+  it('throws an error for an unknown club', async () => {
     const clubId = newId();
     const failure = await standing({ ...asker, clubId }).catch((error: unknown) => error);
     expect(String(failure)).to.equal(`Error: There is no club ${clubId}`);
   });
 
-  it('is the plan’s amount plus add-ons of this month, or the club’s own limit if lower', async () => {
+  it('is the plan’s amount plus add-ons of this month, or the club’s own limit if the limit is lower', async () => {
     const source = await testDatabase();
     const { clubId } = asker;
     const buy = (settledAt: string, status = 'active', kind = 'ai_budget') =>
@@ -186,7 +186,7 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('equals the sum of costs and reserves after any questions and ends, and refuses rightly', async () => {
+  it('equals the sum of costs and reserves after any sequence of questions, ends and refusals', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),
@@ -209,7 +209,7 @@ describe('AI budget of a club and month', () => {
                 if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
                 return outcome;
               }
-              // Picks from the earlier answers: two acts may end the same answer at the same time.
+              // Chooses from all earlier answers, so that two acts may end one answer at the same time.
               const answer = answers[one.which % Math.max(1, known)];
               if (known === 0 || !answer) return 'nothing';
               answer.costs.push(one.cost);
@@ -222,7 +222,7 @@ describe('AI budget of a club and month', () => {
             if (answer.costs.length === 0) reserved += answer.reserved;
             else {
               const cost = await costOf(answer);
-              expect(answer.costs.includes(cost), 'one of the costs it was ended with').to.equal(true);
+              expect(answer.costs.includes(cost), 'one of the costs with which the answer was ended').to.equal(true);
               spent += cost;
             }
           }
@@ -230,14 +230,14 @@ describe('AI budget of a club and month', () => {
           const accepted = answers.slice(known);
           if (accepted.length > 0) expect(before.spent < budget).to.equal(true);
           if (outcomes.includes('club_budget_exhausted')) expect(spent >= budget).to.equal(true);
-          // The spent and reserved amounts never exceeded this during the round.
+          // The spent and reserved amounts were never higher than this during the round.
           const most = answers.reduce(
             (sum, { reserved: micros, costs }) =>
               sum + [micros, ...costs].reduce((max, one) => (one > max ? one : max)),
             0n,
           );
           if (outcomes.includes('budget_reserved')) expect(most >= budget).to.equal(true);
-          // Before its acceptance, the last accepted question found less than the budget.
+          // Before the last accepted question, the used amount was below the budget.
           const largest = accepted.reduce((max, one) => (one.reserved > max ? one.reserved : max), 0n);
           if (!outcomes.includes('ended') && accepted.length > 0)
             expect(spent + reserved - largest < budget).to.equal(true);
@@ -249,12 +249,12 @@ describe('AI budget of a club and month', () => {
   });
 });
 
-/** Creates a question and ends it immediately at no cost, so that only its row stays. */
+/** Creates a question and ends it immediately at no cost. Only its row remains. */
 async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
 
-describe('a question while only reserves fill the budget', () => {
+describe('a question while reserves alone fill the budget', () => {
   const patience = { waitMs: 5_000, everyMs: 10 };
   const settles = async (answerId: string, cost: bigint) => endAnswer(answerId, { status: 'complete', cost, at: now });
   let asker: Asker;
@@ -263,7 +263,7 @@ describe('a question while only reserves fill the budget', () => {
     asker = await buildAsker((await buildClub()).id);
     filling = await buildCharge(asker, budget, now);
   });
-  /** Questions of the club, and a promise that resolves after this many refused tries. */
+  /** Creates questions of the club, and a promise that resolves after this many refused tries. */
   const askers = (refusals = 1, questions = 1) => {
     const refused = Promise.withResolvers<void>();
     const inLine = Promise.withResolvers<void>();
@@ -281,7 +281,7 @@ describe('a question while only reserves fill the budget', () => {
       }
     };
     return {
-      ask(given: Patience = patience) {
+      ask(limits: Patience = patience) {
         let isFirst = true;
         const own = () =>
           attempt().catch((error: unknown) => {
@@ -289,12 +289,12 @@ describe('a question while only reserves fill the budget', () => {
             isFirst = false;
             throw error;
           });
-        return whileBudgetIsReserved(asker.clubId, own, given);
+        return whileBudgetIsReserved(asker.clubId, own, limits);
       },
-      /** Resolves once the first try of each question was refused. */
+      /** Resolves after the first try of each question was refused. */
       inLine: inLine.promise,
       refused: refused.promise,
-      /** The number of simultaneous tries since the last call. */
+      /** The highest number of simultaneous tries since the last call. */
       atOnce() {
         const value = most;
         most = 0;
@@ -303,7 +303,7 @@ describe('a question while only reserves fill the budget', () => {
     };
   };
 
-  it('waits until one settles, and is then accepted', async () => {
+  it('waits until one of the answers ends, and is then accepted', async () => {
     const { ask, refused } = askers(2);
     const question = ask();
     await refused;
@@ -312,7 +312,7 @@ describe('a question while only reserves fill the budget', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 1n });
   });
 
-  it('is rejected with club_budget_exhausted when the settled answers have spent the budget', async () => {
+  it('is rejected with club_budget_exhausted when the ended answers have spent the budget', async () => {
     const { ask, refused } = askers();
     const question = outcomeOf(ask());
     await refused;
@@ -320,7 +320,7 @@ describe('a question while only reserves fill the budget', () => {
     expect(await question).to.equal('club_budget_exhausted');
   });
 
-  it('is rejected with rate_limited and Retry-After when none settles in time, and leaves nothing behind', async () => {
+  it('is rejected with rate_limited and Retry-After when no answer ends in time, and leaves no row behind', async () => {
     const before = await standing(asker);
     const error = await askers()
       .ask({ waitMs: 50, everyMs: 10 })
@@ -329,7 +329,7 @@ describe('a question while only reserves fill the budget', () => {
     expect(await standing(asker)).to.deep.equal(before);
   });
 
-  it('waits in line: after its first try, one of ten tries at a time', async () => {
+  it('waits in line after its first try, with only one of ten questions trying at a time', async () => {
     const { ask, inLine, atOnce } = askers(1, 10);
     const questions = Array.from({ length: 10 }, () => ask());
     await inLine;

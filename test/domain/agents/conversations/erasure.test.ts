@@ -1,4 +1,4 @@
-/** A conversation is deleted at each point of an answer's generation. No word stays, and the use is settled once. */
+/** Deletes a conversation at each point of an answer's generation. No word remains, and the use is charged once. */
 import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { answerRow, callRows, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
@@ -43,7 +43,7 @@ describe('deletion of a conversation during its answer', function () {
         expect(await monthOf(question.clubId)).to.deep.equal({ spent: Number(costMicros), reserved: 0 });
         return Number(costMicros);
       };
-      await answering.step(question.questionId); // the erasure woke its run
+      await answering.step(question.questionId); // the deletion woke its run
       const cost = await settled();
       expect(cost > 0).to.equal(charged);
       expect(await answerRow(question.answerId)).to.include({
@@ -57,12 +57,12 @@ describe('deletion of a conversation during its answer', function () {
       expect(answering.model().requests.length).to.be.at.most(1);
     });
 
-  it('keeps no request id, of an answered request or of a request that is refused later', async () => {
+  it('keeps no request id, neither of an answered request nor of a request that is refused later', async () => {
     const { db } = await testDeps();
     for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
       const question = await buildQuestion();
       answering.model().next(script);
-      // The model has the request, and its answer is in transit.
+      // The model has received the request, and its answer has not arrived yet.
       const last = 'refuse' in script ? 'answer_claimed' : 'answer_ending';
       await answering.step(question.questionId, {
         async failpoint(name) {

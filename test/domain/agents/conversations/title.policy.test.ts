@@ -11,11 +11,11 @@ describe('title of a conversation', () => {
       expect(titleOf(`Which knot?${lineBreak}Why?`), JSON.stringify(lineBreak)).to.equal('Which knot?');
   });
 
-  it('skips blank lines and tidies white space', () => {
+  it('skips blank lines and removes extra white space', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
-  it('skips lines without visible characters, and separates the words around tags', () => {
+  it('skips lines without visible characters, and separates words that only tags divide', () => {
     expect(titleOf('\u200b\u2060\n\u3164\n\u00ad\u202e\nWhich knot?')).to.equal('Which knot?');
     expect(titleOf('\u200b\n\u2800')).to.equal('…');
     expect(titleOf('Why <img/src=x>?')).to.equal('Why < img/src=x>?');
@@ -34,11 +34,11 @@ describe('title of a conversation', () => {
     expect(titleOf(`${'a'.repeat(119)}e\u0301\u0323`)).to.equal('a'.repeat(119));
   });
 
-  it('cuts a single character that is longer than a title', () => {
+  it('cuts a single character if it is longer than a title', () => {
     expect(titleOf(`a${'\u0301'.repeat(500)}`)).to.equal(`\u00e1${'\u0301'.repeat(119)}`);
   });
 
-  it('is never blank, never too long, and always storable', () => {
+  it('is never blank, never too long, and always accepted by Postgres', () => {
     const questions = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }).filter((text) => /\S/.test(text));
     fc.assert(
       fc.property(fc.oneof(questions, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 })), (question) => {

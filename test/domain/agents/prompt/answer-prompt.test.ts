@@ -24,7 +24,7 @@ describe('prompt of an answer', function () {
   };
   const wordsAsked = () => lastRequest().messages.map(({ content }) => content.at(-1)?.text);
 
-  it('holds earlier complete and truncated turns, oldest first, without refused, failed and empty ones', async () => {
+  it('contains earlier complete and truncated turns, oldest first, but no refused, failed or empty turns', async () => {
     const conversation = await buildConversation();
     await buildTurn(conversation, 'q1', 'a1', 'complete', ago(50));
     await buildTurn(conversation, 'q2', 'a refusal', 'refused', ago(40));
@@ -36,7 +36,7 @@ describe('prompt of an answer', function () {
     expect(wordsAsked()).to.deep.equal(['q1', 'a1', 'q4', 'a4', 'q6']);
   });
 
-  it('leaves out a refused turn, which the student still sees', async () => {
+  it('omits a refused turn, which the student still sees', async () => {
     const conversation = await buildConversation();
     answering.model().next({ answer: ['I will not.'], stopReason: 'refusal' });
     const refused = await buildQuestion({ content: 'Something bad', acceptedAt: ago(5) }, conversation);
@@ -46,7 +46,7 @@ describe('prompt of an answer', function () {
     expect(JSON.stringify(lastRequest())).not.to.contain('Something bad').and.not.to.contain('I will not.');
   });
 
-  it('holds the agent’s current name and instructions, and the question’s images', async () => {
+  it('contains the agent’s current name and instructions, and the images of the question', async () => {
     const conversation = await buildConversation({ agent: { name: 'Eve', instructions: 'Answer like a pirate.' } });
     const bytes = Buffer.from('an image');
     const images = [{ mediaType: 'image/png' as const, bytes }];
@@ -60,7 +60,7 @@ describe('prompt of an answer', function () {
     });
   });
 
-  it('holds passages retrieved by the question for the agent in its club, at most 12', async () => {
+  it('contains at most 12 passages, which a search for the question found in the agent’s material', async () => {
     const question = await buildQuestion({ content: 'What is a pause?' });
     const deps = await answering.deps();
     const requests: unknown[] = [];
@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent if its images cannot be read, and the answer stays ready for another try', async () => {
+  it('is not sent if its images cannot be read, and the answer can be tried again', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
@@ -98,7 +98,7 @@ describe('prompt of an answer', function () {
     expect(await callRows(question.answerId)).to.deep.equal([]);
   });
 
-  it('is cached from the second question on, and its tokens are counted', async () => {
+  it('is cached from the second question on, and its cached tokens are counted', async () => {
     const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
@@ -118,7 +118,7 @@ describe('prompt of an answer', function () {
       return { id, passages: foundPassages({ id }, [['One. ', 'Two.'], ['Three.']]) };
     };
 
-    it('keep text, title and page of a deleted source, and lose the link', async () => {
+    it('keep the text, title and page of a deleted source, but not the link', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -132,7 +132,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null, sourceTitle: 'Handbook', pageFrom: 1 });
     });
 
-    it('lose the link to a source whose deletion is not yet committed', async () => {
+    it('lose the link to a source whose deletion is not committed yet', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('are dropped if they name unknown blocks, and take their text from the sent blocks', async () => {
+    it('are dropped if they name unknown blocks, and copy their text from the blocks of the prompt', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -170,7 +170,7 @@ describe('prompt of an answer', function () {
       expect((await citationRows(question.answerId)).map(({ citedText }) => citedText)).to.deep.equal(['Two.']);
     });
 
-    it('are kept if the answer broke off', async () => {
+    it('are kept if the stream of the answer broke off', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

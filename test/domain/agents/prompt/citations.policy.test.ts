@@ -23,7 +23,7 @@ const notSaid = { fromSeconds: null, toSeconds: null };
 const cite = (result: number, startBlock: number, endBlock: number) => ({ result, startBlock, endBlock });
 
 describe('citations', () => {
-  it('have the text of their blocks, their source, and the first and last page', () => {
+  it('contain the text of their blocks, their source, and the first and last page', () => {
     const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], results);
     expect(dropped).to.equal(0);
     expect(citations).to.deep.equal([
@@ -57,7 +57,7 @@ describe('citations', () => {
     ]);
   });
 
-  it('have the first and last second of the cited words in a video', () => {
+  it('contain the first and last second of the cited words in a video', () => {
     const blocks = [
       { text: 'One. ', page: null, seconds: { from: 0, to: 4 } },
       { text: 'Two. ', page: null, seconds: { from: 4, to: 9 } },
@@ -92,7 +92,7 @@ describe('citations', () => {
     [0, 0, 1.5],
     [Number.NaN, 0, 1],
   ] as const) {
-    it(`are dropped for result ${result}, blocks ${start} to ${end}, which were never sent`, () => {
+    it(`are dropped for result ${result}, blocks ${start} to ${end}, which the prompt did not contain`, () => {
       const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], results);
       expect(dropped).to.equal(1);
       expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.']);

@@ -2,25 +2,25 @@ import { expect } from 'chai';
 import { costOf, isPriced, pricedModels, worstCost } from '../../../../domain/agents/prompt/prices.policy.ts';
 
 const today = new Date('2026-11-21T12:00:00Z');
-const use = (given: Partial<Parameters<typeof costOf>[1]>) => ({
+const use = (usage: Partial<Parameters<typeof costOf>[1]>) => ({
   input: 0,
   output: 0,
   cacheWrite: 0,
   cacheRead: 0,
-  ...given,
+  ...usage,
 });
 
 describe('prices of models', () => {
-  it('match the list for a million tokens of each kind, in millionths of a dollar', () => {
+  it('match the price list for a million tokens of each kind, in millionths of a dollar', () => {
     const million = 1_000_000;
-    const cost = (given: Parameters<typeof use>[0]) => costOf('claude-sonnet-5-5', use(given), today);
+    const cost = (usage: Parameters<typeof use>[0]) => costOf('claude-sonnet-5-5', use(usage), today);
     expect(cost({ input: million })).to.equal(2_000_000n);
     expect(cost({ output: million })).to.equal(10_000_000n);
     expect(cost({ cacheWrite: million })).to.equal(2_500_000n);
     expect(cost({ cacheRead: million })).to.equal(100_000n);
   });
 
-  it('are rounded up to a whole millionth, once for each call', () => {
+  it('are rounded up to a whole millionth of a dollar, once for each call', () => {
     expect(costOf('claude-haiku-5-5', use({ input: 1 }), today)).to.equal(1n);
     expect(costOf('claude-haiku-5-5', use({ input: 10 }), today)).to.equal(1n);
     expect(costOf('claude-haiku-5-5', use({ input: 11 }), today)).to.equal(2n);
@@ -28,21 +28,21 @@ describe('prices of models', () => {
   });
 
   it('depend on the day of the call in UTC', () => {
-    const read = (at: string) => costOf('claude-sonnet-5-5', use({ cacheRead: 1_000_000 }), new Date(at));
-    expect(read('2026-10-06T23:59:59Z')).to.equal(200_000n);
-    expect(read('2026-10-07T00:00:00Z')).to.equal(100_000n);
+    const costAt = (at: string) => costOf('claude-sonnet-5-5', use({ cacheRead: 1_000_000 }), new Date(at));
+    expect(costAt('2026-10-06T23:59:59Z')).to.equal(200_000n);
+    expect(costAt('2026-10-07T00:00:00Z')).to.equal(100_000n);
   });
 
-  it('rise for all tokens of a long prompt, and cached tokens count for its length', () => {
+  it('rise for all tokens if the prompt is long, and cached tokens count for the length', () => {
     const at = (input: number) => costOf('claude-haiku-5-5', use({ input, cacheRead: 50_000, output: 1_000 }), today);
     expect(at(50_000)).to.equal(5_000n + 500n + 500n);
     expect(at(50_001)).to.equal(25_001n + 2_500n + 2_500n);
-    const written = (cacheWrite: number) => costOf('claude-haiku-5-5', use({ input: 1_000, cacheWrite }), today);
-    expect(written(99_000)).to.equal(100n + 12_375n);
-    expect(written(99_001)).to.equal(500n + 61_876n);
+    const costOfWriting = (cacheWrite: number) => costOf('claude-haiku-5-5', use({ input: 1_000, cacheWrite }), today);
+    expect(costOfWriting(99_000)).to.equal(100n + 12_375n);
+    expect(costOfWriting(99_001)).to.equal(500n + 61_876n);
   });
 
-  it('have a worst case that no use within its bounds exceeds', () => {
+  it('have a highest cost that no use within the limits exceeds', () => {
     for (const model of pricedModels) {
       const worst = worstCost(model, 3_000, 500, today);
       for (const kind of ['input', 'cacheWrite', 'cacheRead'] as const)
@@ -50,13 +50,13 @@ describe('prices of models', () => {
     }
   });
 
-  it('begin with the first instant of 2025', () => {
-    const read = (at: string) => costOf('claude-opus-5', use({ cacheRead: 1_000_000 }), new Date(at));
-    expect(read('2025-01-01T00:00:00Z')).to.equal(500_000n);
-    expect(() => read('2024-12-31T23:59:59Z')).to.throw('has no price on 2024-12-31');
+  it('begin on the first day of 2025', () => {
+    const costAt = (at: string) => costOf('claude-opus-5', use({ cacheRead: 1_000_000 }), new Date(at));
+    expect(costAt('2025-01-01T00:00:00Z')).to.equal(500_000n);
+    expect(() => costAt('2024-12-31T23:59:59Z')).to.throw('has no price on 2024-12-31');
   });
 
-  it('throw for an unknown model', () => {
+  it('throw an error for an unknown model', () => {
     expect(isPriced('claude-1')).to.equal(false);
     expect(isPriced('toString')).to.equal(false);
     expect(() => costOf('claude-1', use({}), today)).to.throw('has no price');

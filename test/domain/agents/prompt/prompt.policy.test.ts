@@ -12,7 +12,7 @@ import {
 
 const lengthOf = (text: string) => Array.from(text).length;
 const turn = (question: string, answer: string): Turn => ({ question, answer });
-/** All texts inside a value, with titles and names. */
+/** All texts inside a value, including titles and names. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
@@ -21,7 +21,7 @@ function textsIn(value: unknown): string[] {
 const parts = { instructions: '', history: [], question: '', images: 0 };
 
 describe('history of a prompt', () => {
-  it('is the newest turns that fit whole, oldest first', () => {
+  it('contains the newest turns that fit completely, oldest first', () => {
     const newest = turn('newest', 'a'.repeat(12_000));
     const ofLength = (length: number) => [newest, turn('before', 'b'.repeat(length - 6)), turn('', '')];
     const questionsThatFit = (turns: Turn[]) => turnsThatFit(turns).map(({ question }) => question);
@@ -29,33 +29,36 @@ describe('history of a prompt', () => {
     expect(questionsThatFit(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
   });
 
-  it('has at most forty turns, however short they are', () => {
+  it('has at most forty turns, even if they are very short', () => {
     const turns = Array.from({ length: 41 }, (_, age) => turn(`${age}`, ''));
     expect(turnsThatFit(turns)).to.deep.equal(turns.slice(0, 40).toReversed());
   });
 
-  it('is measured in characters, not in bytes or surrogates', () => {
+  it('is measured in characters, not in bytes or UTF-16 units', () => {
     const half = '\u{1F98A}'.repeat(12_000);
     expect(turnsThatFit([turn(half, half)])).to.have.length(1);
     expect(turnsThatFit([turn(half, `${half}a`)])).to.have.length(0);
   });
 
-  it('stays within its bounds, and drops only the oldest turns', () => {
+  it('stays within its limits, and drops only the oldest turns', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
     fc.assert(
       fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {
-        const kept = turnsThatFit(newestFirst);
-        const characters = kept.reduce((sum, { question, answer }) => sum + lengthOf(question) + lengthOf(answer), 0);
+        const fittingTurns = turnsThatFit(newestFirst);
+        const characters = fittingTurns.reduce(
+          (sum, { question, answer }) => sum + lengthOf(question) + lengthOf(answer),
+          0,
+        );
         expect(characters).to.be.at.most(promptBounds.historyCharacters);
-        expect(kept.length).to.be.at.most(promptBounds.historyTurns);
-        expect(kept.toReversed()).to.deep.equal(newestFirst.slice(0, kept.length));
+        expect(fittingTurns.length).to.be.at.most(promptBounds.historyTurns);
+        expect(fittingTurns.toReversed()).to.deep.equal(newestFirst.slice(0, fittingTurns.length));
       }),
       { numRuns: 50 },
     );
   });
 });
 
-/** Text as people write it: letters, some with accents, figures and signs. */
+/** Text as people write it: letters, some accents, digits and punctuation. */
 const prose = (maxLength: number) =>
   fc.string({
     unit: fc.oneof(
@@ -66,8 +69,8 @@ const prose = (maxLength: number) =>
     size: 'max',
   });
 
-describe('likely tokens of a prompt', () => {
-  it('are at least the tokens of all texts in any prompt of prose', () => {
+describe('estimated tokens of a prompt', () => {
+  it('are at least as many as the real tokens of any prompt of prose', () => {
     const passage = fc.record({
       sourceId: fc.uuid(),
       sourceKind: fc.constant('lesson' as const),
@@ -90,24 +93,24 @@ describe('likely tokens of a prompt', () => {
       fc.property(promptParts, ({ turns, ...content }) => {
         const history = turnsThatFit(turns);
         const { request } = promptOf({ ...content, model: 'claude-sonnet-5-5', maxTokens: 100, history, images: [] });
-        const built = textsIn([request.system, request.messages]).reduce((sum, text) => sum + likelyTokens(text), 0);
-        expect(built).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
+        const tokens = textsIn([request.system, request.messages]).reduce((sum, text) => sum + likelyTokens(text), 0);
+        expect(tokens).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
       }),
       { numRuns: 100 },
     );
   });
 
-  it('count three characters per token, two bytes beyond ASCII, and the bounds of unknown text', () => {
+  it('count three characters per token, two bytes per token beyond ASCII, and the maximum for unknown text', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
-    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 and 2, rounded up
+    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // two thirds and 2, rounded up
     expect(likelyPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(2);
     expect(likelyPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(1 + 1 + 2 * 20);
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
   });
 
-  it('reserve about four cents for a usual question, whose answer costs about one', () => {
+  it('reserve about four cents for a usual question, whose answer costs about one cent', () => {
     const prompt = { instructions: 'a'.repeat(600), history: [], question: 'When is a knot a bend?', images: 0 };
     const terms = {
       id: '',

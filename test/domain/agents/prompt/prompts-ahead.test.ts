@@ -34,7 +34,7 @@ describe('prompts that are prepared while their runs start', function () {
     );
   const stateOf = async (questionId: string) => (await readAnswerState(deps.db, questionId)) as AnswerRow;
 
-  it('equal the step’s own prompts, and the step then reads only its row', async () => {
+  it('equal the prompts that the step would prepare itself, so that the step reads only its row', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId, answerId } = await buildQuestion({ content: 'How do I tie it?' });
     ahead.begin(questionId);
@@ -49,7 +49,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(answering.model().requests.at(-1)?.body).to.deep.equal(body);
   });
 
-  it('are handed out once', async () => {
+  it('are returned only once', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId } = await buildQuestion();
     ahead.begin(questionId);
@@ -58,7 +58,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(await ahead.take(answer)).to.equal(undefined);
   });
 
-  it('are not handed out for another call, or after their inputs have changed', async () => {
+  it('are not returned for another call, or after their inputs have changed', async () => {
     const changes: ((answer: AnswerRow) => Partial<AnswerRow>)[] = [
       ({ callNo }) => ({ callNo: callNo + 1 }),
       () => ({ instructions: 'Answer like a pirate.' }),
@@ -91,7 +91,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(retrieved).to.deep.equal([]);
   });
 
-  it('leave an error to the step', async () => {
+  it('report no error, because the step reports it', async () => {
     const failing = { ...deps, retrieve: () => Promise.reject(new Error('away')) };
     const ahead = createPromptsAhead(failing);
     const { questionId } = await buildQuestion();

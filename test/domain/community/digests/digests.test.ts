@@ -1,4 +1,7 @@
-/** The daily mail of spaces: its beginning, its recipients, its content, and that no student gets it twice (COMM-17, COMM-18). */
+/**
+ * Tests the daily mail of spaces: when it begins, who receives it, what it contains, and that no student receives it twice (COMM-17,
+ * COMM-18).
+ */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
@@ -36,7 +39,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** 8:00 in UTC, which is the zone of new clubs. */
+/** 8:00 in UTC, which is the time zone of a new club. */
 const morning = new Date('2026-03-02T08:00:00Z');
 const before = (ms: number) => new Date(morning.getTime() - ms);
 const after = (ms: number) => new Date(morning.getTime() + ms);
@@ -52,12 +55,12 @@ let messages: HandedMessage[];
 let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
 let sending: DigestDeps;
 
-/** Runs the schedule's work until nothing is left. */
+/** Runs the scheduled work until nothing remains. */
 const begin = async (now = morning) => {
   while ((await beginDigests(deps.db, now)).more);
 };
 const run = (now = morning, on = sending) => runDigest(on, digestIdOf(club.id, dateOf(now)), now);
-/** Runs a whole morning: begins the due digests and sends them. */
+/** Runs the work of a whole morning: begins the due digests and sends them. */
 const send = async (now = morning) => {
   await begin(now);
   return run(now);
@@ -84,7 +87,7 @@ const start = async () => {
       return answer(message);
     },
   });
-  // Digests of other tests must not be due again.
+  // Digests of other tests must not be due here.
   await deps.db.run(sql`DELETE FROM space_digests`);
   await deps.db.run(sql`UPDATE community_memberships SET digest = false WHERE digest`);
   club = await buildWritingClub(before(day));
@@ -98,7 +101,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await join(ada);
   });
 
-  it('begins a digest by UTC if Node does not know the club’s zone, and others as usual (DEC-154)', async () => {
+  it('uses UTC if Node does not know the club’s zone, and does not delay other clubs (DEC-154)', async () => {
     const other = await buildWritingClub(before(day));
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'Mars/Olympus' WHERE id = ${other.id}`);
     await buildSpaceMembership(await buildSpace(other.id), (await buildStudent(other.id)).id, { digest: true });
@@ -107,7 +110,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
   });
 
-  it('begins at 8:00 of the club’s zone, once for each date, with a wake of its run', async () => {
+  it('happens at 8:00 in the club’s zone, once for each date, and records a wake of its run', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);
     await begin();
@@ -121,13 +124,13 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('begins once if two schedules run at the same time', async () => {
+  it('happens once if two schedules run at the same time', async () => {
     const both = await Promise.all([beginDigests(deps.db, morning), beginDigests(deps.db, morning)]);
     expect(both.reduce((sum, { begun }) => sum + begun, 0)).to.equal(1);
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('begins later on the same date if 8:00 was missed, and never for a past date', async () => {
+  it('happens later on the same date if 8:00 was missed, but never for a past date', async () => {
     await begin(new Date('2026-03-02T23:45:00Z'));
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
     await run(new Date('2026-03-02T23:45:00Z'));
@@ -136,7 +139,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-05']);
   });
 
-  it('skips clubs whose plan lacks `community`, without a sender, or without a subscriber', async () => {
+  it('skips clubs whose plan lacks `community`, and clubs without a sender or a subscriber', async () => {
     await deps.db.run(sql`DELETE FROM mail_senders WHERE club_id = ${club.id}`);
     const silent = await buildWritingClub(morning);
     await buildSpaceMembership(await buildSpace(silent.id), (await buildStudent(silent.id)).id, { at: before(day) });
@@ -144,22 +147,22 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect([await datesOf(), await datesOf(silent.id)]).to.deep.equal([[], []]);
   });
 
-  for (const [zone, from, every, begun] of [
+  for (const [zone, from, every, times] of [
     ['Europe/Berlin', '2026-03-28T00:00:00Z', hour, ['2026-03-28 08:00:00', '2026-03-29 08:00:00']],
     ['Europe/Berlin', '2026-10-24T00:00:00Z', hour, ['2026-10-24 08:00:00', '2026-10-25 08:00:00']],
     ['Asia/Kathmandu', '2026-05-01T22:00:00Z', 15 * minute, ['2026-05-02 08:00:00', '2026-05-03 08:00:00']],
   ] as const)
-    it(`begins once for each date at 8:00 local time, through each change of the clocks: ${zone}, ${begun[1]}`, async () => {
+    it(`happens once for each date at 8:00 local time, through each clock change: ${zone}, ${times[1]}`, async () => {
       await setZone(zone);
-      const found: string[] = [];
-      for (let at = Date.parse(from); found.length < 2; at += every) {
+      const startTimes: string[] = [];
+      for (let at = Date.parse(from); startTimes.length < 2; at += every) {
         const now = new Date(at);
         if ((await beginDigests(deps.db, now)).begun === 0) continue;
-        found.push(now.toLocaleString('sv-SE', { timeZone: zone }));
+        startTimes.push(now.toLocaleString('sv-SE', { timeZone: zone }));
         const [date = ''] = (await datesOf()).slice(-1);
         await runDigest(sending, digestIdOf(club.id, date), now);
       }
-      expect(found).to.deep.equal(begun);
+      expect(startTimes).to.deep.equal(times);
     });
 
   describe('a change of the zone', () => {
@@ -169,7 +172,7 @@ describe('the beginning of a digest (COMM-17)', () => {
       ['America/New_York', 'Asia/Tokyo', '2026-03-02T13:30:00Z', ['2026-03-02', '2026-03-03']],
       ['Pacific/Kiritimati', 'Pacific/Pago_Pago', '2026-03-01T18:30:00Z', ['2026-03-02', '2026-03-03']],
     ] as const)
-      it(`begins no second digest of a date, and none of an earlier date: ${from} to ${to}`, async () => {
+      it(`creates no second digest of a date, and no digest of an earlier date: ${from} to ${to}`, async () => {
         await setZone(from);
         await begin(new Date(at));
         await runDigest(sending, digestIdOf(club.id, '2026-03-02'), new Date(at));
@@ -187,7 +190,7 @@ describe('the beginning of a digest (COMM-17)', () => {
       });
   });
 
-  it('begins no digest while an earlier one may still go out', async () => {
+  it('creates no digest while an earlier digest may still be sent', async () => {
     await setZone('America/New_York');
     const evening = new Date('2026-03-03T02:00:00Z');
     await begin(evening);
@@ -230,22 +233,22 @@ describe('the recipients of a digest (COMM-18)', () => {
     unconfirmed?: boolean;
   }
   const cases: Case[] = [
-    { title: 'a member who wants it', getsMail: true },
+    { title: 'a member who has the digest switched on', getsMail: true },
     { title: 'a post of an administrator', getsMail: true, post: { studentId: undefined } },
     { title: 'a private space with access', getsMail: true, space: { private: true }, access: true },
     { title: 'a private space without access', getsMail: false, space: { private: true } },
     { title: 'a hidden space with access', getsMail: true, space: { private: true, hidden: true }, access: true },
     { title: 'an archived space', getsMail: false, space: { archived: true } },
-    { title: 'who does not want it', getsMail: false, membership: { digest: false } },
-    { title: 'who has muted the space', getsMail: false, membership: { muted: true } },
+    { title: 'a member who has it switched off', getsMail: false, membership: { digest: false } },
+    { title: 'a member who has muted the space', getsMail: false, membership: { muted: true } },
     { title: 'who left', getsMail: false, membership: { status: 'left' } },
     { title: 'who is banned', getsMail: false, membership: { status: 'banned' } },
     { title: 'the own post', getsMail: false, post: 'own' },
     { title: 'a hidden post', getsMail: false, post: { hidden: true } },
     { title: 'a deleted post', getsMail: false, post: { state: 'deleted' } },
     { title: 'a post that was read', getsMail: false, membership: { readAt: before(hour) } },
-    { title: 'a post that is newer than the mark', getsMail: true, membership: { readAt: before(hour + 1) } },
-    { title: 'a post from before the joining', getsMail: false, membership: { at: before(hour / 2) } },
+    { title: 'a post that is newer than the read mark', getsMail: true, membership: { readAt: before(hour + 1) } },
+    { title: 'a post from before the member joined', getsMail: false, membership: { at: before(hour / 2) } },
     { title: 'a post of the last minute', getsMail: false, post: { at: before(minute - 1) } },
     { title: 'a post of a minute ago', getsMail: true, post: { at: before(minute) } },
     { title: 'a post that is a week old', getsMail: false, post: { at: before(7 * day + minute) } },
@@ -253,7 +256,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'an unconfirmed address', getsMail: false, unconfirmed: true },
   ];
 
-  it('are decided by membership, access, post and read mark; a student without news has no row', async () => {
+  it('depend on membership, access, post and read mark, and omit students without new posts', async () => {
     const readers = new Map<Id, string>();
     for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
       const reader = await buildStudent(club.id, { verified: !unconfirmed });
@@ -280,7 +283,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages).to.have.length(rows.length);
   });
 
-  it('show each post once, in the first digest that reaches the student', async () => {
+  it('see each post once, in the first digest that the student receives', async () => {
     await join(ada);
     await buildPost(space, { at: before(hour), title: 'Monday' });
     await send();
@@ -298,14 +301,14 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
       ['Monday'],
       ['Tuesday'],
-      // Refused on Tuesday, so repeated. It may have arrived on Wednesday, so it is not repeated again.
+      // The mail was refused on Tuesday, so Wednesday's mail repeats the post. Wednesday's mail may have arrived, so Thursday's does not.
       ['Tuesday', 'Wednesday'],
       ['Friday'],
     ]);
     expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(['sent', 'failed', 'failed', 'sent']);
   });
 
-  it('get the posts of a date without a digest in the next digest', async () => {
+  it('receive the posts of a date without a digest in the next digest', async () => {
     await join(ada);
     await send();
     await buildPost(space, { at: after(hour), title: 'Long ago' });
@@ -314,7 +317,7 @@ describe('the recipients of a digest (COMM-18)', () => {
   });
 
   describe('a claimed mail', () => {
-    /** The members were looked at, and the mail is not claimed yet. */
+    /** The member was selected, and the mail is not claimed yet. */
     const paged = async () => {
       await join(ada);
       const post = await buildPost(space, { at: before(hour) });
@@ -349,7 +352,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       ],
       ['the student was removed', 'student_removed', () => removeStudent(deps, club.id, ada.id, morning)],
     ] as const)
-      it(`is skipped if ${title} meanwhile`, async () => {
+      it(`is skipped if ${title} after the member was selected`, async () => {
         await paged();
         await act();
         expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
@@ -357,7 +360,7 @@ describe('the recipients of a digest (COMM-18)', () => {
         expect(messages).to.deep.equal([]);
       });
 
-    it('is skipped if the access to the space was revoked meanwhile', async () => {
+    it('is skipped if the access to the space was revoked after the member was selected', async () => {
       const crew = await buildSpace(club.id, { private: true });
       const deliveryId = await buildSpaceDelivery(crew);
       const { id } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: before(day) });
@@ -373,7 +376,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages).to.deep.equal([]);
     });
 
-    it('omits posts that became unreadable, and goes to the student’s current address', async () => {
+    it('omits posts that the student cannot read any more, and goes to the student’s current address', async () => {
       await paged();
       await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
       await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
@@ -382,7 +385,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
     });
 
-    it('suppresses the address after a complaint, but not for transactional mail', async () => {
+    it('leads to a suppression after a complaint, but transactional mail still goes out', async () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
@@ -400,7 +403,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     });
   });
 
-  it('keeps neither name nor address after `removeStudent`', async () => {
+  it('have neither name nor address after `removeStudent`', async () => {
     await join(ada);
     await buildPost(space, { at: before(hour) });
     answer = () => ({ kind: 'refused', permanent: true, reply: `550 no ${ada.email}` });
@@ -410,7 +413,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
   });
 
-  it('has no row for a student who is removed during the page of members; others have one', async () => {
+  it('omit a student who is removed while the page of members is read, and include the other members', async () => {
     const bea = await buildStudent(club.id);
     await join(ada);
     await join(bea);
@@ -437,7 +440,7 @@ describe('the sending of a digest (COMM-17)', () => {
   });
   const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
 
-  it('sends one mail for each student and date if two workers step at the same time', async () => {
+  it('creates one mail for each student and date if two workers step at the same time', async () => {
     for (let number = 0; number < 8; number++) await join(await buildStudent(club.id));
     await begin();
     await Promise.all([run(), run(), run()]);
@@ -454,7 +457,7 @@ describe('the sending of a digest (COMM-17)', () => {
     ).to.equal('mails_digest_student');
   });
 
-  it('looks at a page of members once if two workers try at the same time', async () => {
+  it('selects the members of a page once if two workers read the page at the same time', async () => {
     await begin();
     const id = digestIdOf(club.id, '2026-03-02');
     let steps: Promise<unknown>[] = [];
@@ -484,13 +487,13 @@ describe('the sending of a digest (COMM-17)', () => {
       if (next.done) break;
       reports.push(`page ${next.page} of ${next.pages}, ${next.settled} of ${next.recipients}`);
     }
-    // The only student with news may be on either page. The last page is empty.
+    // The only student with new posts may be on either page. The last page is empty.
     expect(reports.filter((one) => !one.includes('0 of 1')).at(-1)).to.equal('page 3 of 3, 1 of 1');
     expect(reports[0]).to.match(/^page 1 of 2, 0 of [01]$/);
     expect(messages).to.have.length(1);
   });
 
-  it('retries temporary refusals and unreachable servers, and ends after the last attempt', async () => {
+  it('retries temporary refusals and unreachable servers, and ends after the last try', async () => {
     const answers: HandOver[] = [
       { kind: 'refused', permanent: false, reply: '451 later' },
       { kind: 'not_sent', reply: 'ECONNECTION' },
@@ -505,7 +508,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.have.length(3);
   });
 
-  it('waits for the rate of its club, and for the next day after a new club’s limit', async () => {
+  it('waits for the club’s rate limit, and for the next day after a new club’s daily limit', async () => {
     await deps.db.run(sql`UPDATE mail_senders SET allowance = 0, allowance_at = ${morning} WHERE club_id = ${club.id}`);
     expect(await send()).to.deep.include({ waitingFor: 'rate', at: after(1_000).getTime() });
     const bounded = { ...sending, warmUps: { clubs: [0, 0, 0, 0], domains: [] } };
@@ -540,7 +543,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('ends if the plan loses `community`, and does not begin then', async () => {
+  it('ends if the plan loses `community`, and does not begin without it', async () => {
     await begin();
     await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
     await buildPlan(club.id, 'starter');
@@ -553,7 +556,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.deep.equal([]);
   });
 
-  it('rests if the server refuses mail after mail, or is unreachable', async () => {
+  it('pauses if the server refuses several mails in a row, or is unreachable', async () => {
     for (let number = 0; number < 30; number++) await join(await buildStudent(club.id));
     answer = () => ({ kind: 'refused', permanent: false, reply: '454 relaying denied' });
     expect(await send()).to.include({ waitingFor: 'server', at: after(15 * minute).getTime() });
@@ -565,7 +568,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages.length - firstCount).to.be.within(20, 22);
   });
 
-  for (const [place, copies, left] of [
+  for (const [place, copies, outcome] of [
     ['mail_claimed', 0, ['failed', 'outcome_unknown']],
     ['mail_handed_over', 1, ['failed', 'outcome_unknown']],
     ['mail_recorded', 1, ['sent', null]],
@@ -579,19 +582,19 @@ describe('the sending of a digest (COMM-17)', () => {
         },
       };
       await run(morning, dying).then(
-        () => expect.fail('it does not end'),
+        () => expect.fail('the sending does not end'),
         () => {},
       );
       expect(await run()).to.satisfy(({ done, waitingFor }: { done: boolean; waitingFor?: string }) =>
-        left[0] === 'sent' ? done : waitingFor === 'under_way',
+        outcome[0] === 'sent' ? done : waitingFor === 'under_way',
       );
       await deps.db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
       await run();
       expect(messages).to.have.length(copies);
-      expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([left]);
+      expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([outcome]);
     });
 
-  it('deletes its rows after 90 days, mails first', async () => {
+  it('deletes its rows after 90 days, the mails before the digests', async () => {
     await send();
     expect(await retainDigests(deps.db, after(90 * day - 1))).to.deep.equal({ rows: { digestMails: 0 }, more: false });
     expect(await retainDigests(deps.db, after(90 * day))).to.deep.equal({ rows: { digestMails: 1 }, more: true });

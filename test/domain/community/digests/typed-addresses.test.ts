@@ -4,7 +4,7 @@ import { withoutAddresses } from '../../../../domain/community/digests/typed-add
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 describe('typed addresses in a mail', () => {
-  it('become [link] if they match a pattern', () => {
+  it('are replaced by [link] if they match a pattern', () => {
     const pieces = [
       'http',
       '://',

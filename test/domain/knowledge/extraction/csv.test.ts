@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readFrom, shortly } from '../../../toolkit/drive/extracting.ts';
 import { readAs, textsAs } from '../../../toolkit/drive/reading.ts';
 
-describe('CSV, read out', () => {
+describe('a CSV file', () => {
   for (const { what, csv, texts } of [
     {
       what: 'keeps empty fields',
@@ -11,29 +11,33 @@ describe('CSV, read out', () => {
       texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
     },
     {
-      what: 'knows semicolons, also beside decimal commas',
+      what: 'recognizes semicolons, also if numbers have decimal commas',
       csv: 'name;price\r\nSailing;1,5\r\nRowing;2,5',
       texts: ['name | price', 'Sailing | 1,5', 'Rowing | 2,5'],
     },
-    { what: 'knows tabs', csv: 'name\tprice\nSailing, at sea\t1', texts: ['name | price', 'Sailing, at sea | 1'] },
-    { what: 'knows the delimiter that a first line names', csv: 'sep=;\na,b;c\n1,2;3', texts: ['a,b | c', '1,2 | 3'] },
+    { what: 'recognizes tabs', csv: 'name\tprice\nSailing, at sea\t1', texts: ['name | price', 'Sailing, at sea | 1'] },
+    { what: 'uses the delimiter that the first line names', csv: 'sep=;\na,b;c\n1,2;3', texts: ['a,b | c', '1,2 | 3'] },
     {
-      what: 'reads quotes with delimiters, line breaks and quotes in them',
+      what: 'reads quoted values with delimiters, line breaks and quotes inside',
       csv: '\uFEFFa,b\n"1, 2","x\ny ""z"""\n',
       texts: ['a | b', '1, 2 | x y "z"'],
     },
     {
-      what: 'keeps rows behind a quote without an end',
+      what: 'keeps the rows after a quote that is not closed',
       csv: 'a,b\n"open,1\nc,d',
       texts: ['a | b', '"open | 1', 'c | d'],
     },
-    { what: 'keeps rows of other lengths', csv: 'a,b\n1\n2,3,4', texts: ['a | b |', '1 | |', '2 | 3 | 4'] },
+    {
+      what: 'keeps rows that have fewer or more values',
+      csv: 'a,b\n1\n2,3,4',
+      texts: ['a | b |', '1 | |', '2 | 3 | 4'],
+    },
     { what: 'reads one column as a list', csv: 'Knots\nReef\nEight', texts: ['Knots', 'Reef', 'Eight'] },
   ])
     // prettier-ignore
     it(what, async () => expect(await textsAs('csv', csv)).to.deep.equal(texts));
 
-  it('has the first row as header of each other row, a number in it or not', async () => {
+  it('has the first row as header of all other rows, even if the first row has a number', async () => {
     const { sections } = await readAs('csv', 'Country,2026\nPortugal,5');
     expect(sections[0]?.paragraphs).to.deep.equal([
       { text: 'Country | 2026', kind: 'row' },
@@ -41,7 +45,7 @@ describe('CSV, read out', () => {
     ]);
   });
 
-  it('is what is announced so, and its header stands in every passage', async () => {
+  it('is read as CSV if its type says so, and each passage begins with the header', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `Knot number ${at};${at}`);
     const read = await readFrom(`Knot;Minutes\n${rows.join('\n')}`, { says: 'text/csv' });
     const blocks = shortly(read).map((passage) => passage.blocks);
@@ -50,7 +54,7 @@ describe('CSV, read out', () => {
     expect(blocks.flatMap(([, ...others]) => others)).to.deep.equal(rows.map((row) => row.replace(';', ' | ')));
   });
 
-  it('keeps each value of a table of any shape in its column', async () => {
+  it('keeps each value in its column, for tables of any shape', async () => {
     const value = fc.stringMatching(/^[a-z,;"\n]{0,6}$/);
     const tables = fc
       .integer({ min: 2, max: 6 })

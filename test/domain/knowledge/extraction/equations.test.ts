@@ -24,13 +24,13 @@ describe('an equation', () => {
     ['a cube root', of('rad', ['deg', r('3')], e(r('x'))), '³√(x)'],
     ['a power', r('y=') + of('sSup', e(r('x')), ['sup', r('2')]), 'y=x²'],
     ['a power of a power', of('sSup', e(r('e')), ['sup', of('sSup', e(r('x')), ['sup', r('2')])]), 'e^(x²)'],
-    ['a power with a letter that custom raises', of('sSup', e(r('x')), ['sup', r('e')]), 'x^e'],
+    ['a power whose exponent is a letter', of('sSup', e(r('x')), ['sup', r('e')]), 'x^e'],
     ['a prime', of('sSup', e(r('f')), ['sup', r('′')]), 'f′'],
     ['an index', of('sSub', e(r('v')), ['sub', r('0')]), 'v₀'],
     ['an index and a power', of('sSubSup', e(r('x')), ['sub', r('i')], ['sup', r('2')]), 'x_i²'],
     ['signs before', of('sPre', ['sub', r('6')], ['sup', r('14')], e(r('C'))), '₆¹⁴C'],
     ['a sum', nary(set('chr', '∑')), '∑_(i=1)^(n) i'],
-    ['an integral without a sign of its own', nary(''), '∫_(i=1)^(n) i'],
+    ['an integral whose sign is not stated', nary(''), '∫_(i=1)^(n) i'],
     ['an integral without limits', nary(set('subHide', '1') + set('supHide', '1'), r('x dx')), '∫ x dx'],
     ['a function', of('func', ['fName', r('sin')], e(of('d', e(r('x'))))), 'sin(x)'],
     ['a function without brackets', of('func', ['fName', r('cos')], e(r('x'))), 'cos x'],
@@ -68,12 +68,12 @@ describe('an equation', () => {
     );
   });
 
-  it('stands in its paragraph, one behind the other, or alone', async () => {
+  it('is a part of its paragraph, follows another equation, or stands alone', async () => {
     const para = `<w:p><m:oMathPara><m:oMath>${r('a=1')}</m:oMath><m:oMath>${r('b=2')}</m:oMath></m:oMathPara></w:p>`;
     expect((await readHere(wordOf(para))).passages[0]?.text).to.equal('a=1 b=2');
   });
 
-  it('that is nested too deep is refused as file_corrupt', async () => {
+  it('is refused as file_corrupt if its elements are nested too deep', async () => {
     const deep = '<m:f><m:num>'.repeat(5_000) + r('a') + '</m:num></m:f>'.repeat(5_000);
     expect(await refusalOf(wordOf(`<w:p><m:oMath>${deep}</m:oMath></w:p>`))).to.equal('file_corrupt');
   }).timeout(30_000);

@@ -31,7 +31,7 @@ describe('reading text from documents', function () {
   });
 
   describe('PPTX', () => {
-    it('reads a slide as a page with its title as heading, its texts, tables and notes', async () => {
+    it('reads a slide as a page, with its title as heading, its texts, tables and notes', async () => {
       const pages: string[] = [];
       const file = await pptxOf([
         { title: 'Anchors', texts: ['Drop it slowly.', 'Mind the chain.'], notes: 'Tell of the storm.' },
@@ -44,7 +44,7 @@ describe('reading text from documents', function () {
           ],
         },
       ]);
-      const read = await readFrom(file, { onPage: (done, total) => pages.push(`${done} of ${total}`) });
+      const read = await readFrom(file, { onPage: (at, total) => pages.push(`${at} of ${total}`) });
       expect(read.pageCount).to.equal(3);
       expect(shortly(read)).to.deep.equal([
         { page: 1, headings: ['Anchors'], blocks: ['Drop it slowly.', 'Mind the chain.', 'Tell of the storm.'] },
@@ -54,7 +54,7 @@ describe('reading text from documents', function () {
       expect(pages).to.deep.equal(['1 of 3', '2 of 3', '3 of 3']);
     });
 
-    it('reads slides in their shown order, not in the order of their file names', async () => {
+    it('reads slides in the order in which they are shown, not in the order of their file names', async () => {
       const entries = unzipped(await pptxOf([{ texts: ['made first'] }, { texts: ['made second'] }]));
       const presentation = entries.get('ppt/presentation.xml') ?? '';
       const [first = '', second = ''] = presentation.match(/<p:sldId [^>]*>/g) ?? [];
@@ -107,7 +107,7 @@ describe('reading text from documents', function () {
       ]);
     });
 
-    it('is the format of a lesson, and a lesson without text has no passages', async () => {
+    it('is the format of lessons, and a lesson without text has no passages', async () => {
       const read = (text: string) =>
         extract(
           { kind: 'lesson', language: 'pt', markdown: text },
@@ -155,19 +155,19 @@ describe('reading text from documents', function () {
       'Latin-1': new Uint8Array(Buffer.from(paragraphs, 'latin1')),
     };
     for (const [encoding, bytes] of Object.entries(encoded)) {
-      it(`reads ${encoding} with each character, and splits paragraphs at empty lines`, async () => {
+      it(`reads ${encoding} without losing a character, and splits paragraphs at empty lines`, async () => {
         expect(shortly(await readFrom(bytes))).to.deep.equal([{ headings: [], blocks }]);
       });
     }
 
-    it('reads text that begins like an image or a program', async () => {
+    it('reads a text that begins like an image or a program', async () => {
       expect(shortly(await readFrom('BMW is a make of cars. MZ was one of motorcycles.'))).to.have.length(1);
       expect(shortly(await readFrom('MZ was a make of motorcycles.'))).to.have.length(1);
     });
   });
 
   describe('detection of the file type', () => {
-    it('uses the announced type only to tell Markdown from plain text', async () => {
+    it('uses the stated type only to tell Markdown from plain text', async () => {
       const text = 'a *word* <b>';
       expect(shortly(await readFrom(text))[0]?.blocks).to.deep.equal(['a *word* <b>']);
       expect(shortly(await readFrom(text, { says: 'text/markdown' }))[0]?.blocks).to.deep.equal(['a word']);
@@ -208,7 +208,7 @@ describe('reading text from documents', function () {
       it(`rejects ${what} as ${code}`, async () =>
         expect(await refusalOf(new Uint8Array(Buffer.from(bytes)))).to.equal(code));
 
-    it('rejects an archive of another kind as unsupported_type', async () => {
+    it('rejects an archive that is no document as unsupported_type', async () => {
       expect(await refusalOf(zipOf([{ name: 'a.txt', content: 'text' }]))).to.equal('unsupported_type');
     });
 

@@ -8,7 +8,7 @@ import { cutPassages } from '../../../../domain/knowledge/indexing/passages.poli
 const set = await readGoldSet();
 const known = await readKnownFaults();
 
-describe('reading the gold set', function () {
+describe('the readers of the gold files', function () {
   this.timeout(60_000);
 
   for (const gold of set) {

@@ -33,7 +33,7 @@ function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Arra
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** The number of times that this process ran its own work during the other work: 0 if it was blocked. */
+/** The number of times that this process ran other code during the work. It is 0 if the work blocked the process. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 5);
@@ -57,8 +57,8 @@ describe('reading hostile files', function () {
     expect(await refusalOf(slides)).to.equal('too_large');
   });
 
-  it('rejects a Word file that refers to a huge part of any name as too_large', async () => {
-    // A text that is read, were it not for its length: what it stands in is over at its beginning.
+  it('rejects a Word file as too_large if it refers to a huge part, whatever the part’s name', async () => {
+    // A part that would be read if it were shorter. Its root element ends at the beginning of the part.
     const bomb = { begin: documentXml(['a']), megabytes: 100, end: '' };
     for (const name of ['evil.bin', 'word/media/image1.png'])
       expect(await refusalOf(bareDocx(documentXml(['a']), [{ name, content: bomb }], name)), name).to.equal(
@@ -66,14 +66,14 @@ describe('reading hostile files', function () {
       );
   });
 
-  it('reads a Word file with a huge part that nothing refers to', async () => {
+  it('reads a Word file with a huge part to which no other part refers', async () => {
     const picture = { name: 'word/media/image1.bmp', content: { begin: '', megabytes: 100, end: '' } };
     expect(shortly(await readFrom(bareDocx(documentXml(['Bends']), [picture])))).to.deep.equal([
       { headings: [], blocks: ['Bends'] },
     ]);
   });
 
-  it('rejects an archive whose small parts unpack to too much together as too_large', async () => {
+  it('rejects an archive whose small parts together unpack to too many bytes as too_large', async () => {
     const part = { begin: '<w:a>', megabytes: 14, end: '</w:a>' };
     const parts = ['styles', 'numbering', 'footnotes', 'endnotes', 'settings'].map((name) => ({
       name: `word/${name}.xml`,
@@ -98,13 +98,13 @@ describe('reading hostile files', function () {
     );
   });
 
-  it('rejects an archive whose entry names lead out of it as file_corrupt', async () => {
+  it('rejects an archive whose entry names point outside it as file_corrupt', async () => {
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: '../../etc/passwd', content: 'x' }]))).to.equal(
       'file_corrupt',
     );
   });
 
-  it('expands no XML entities, neither internal nor from other files', async () => {
+  it('expands no XML entities, neither internal nor external', async () => {
     const entities = `<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY file SYSTEM "file:///etc/hostname">]>`;
     const extraction = await extracted(bareDocx(documentXml(['Before &b; &file; after'], entities)));
     const text =
@@ -122,7 +122,7 @@ describe('reading hostile files', function () {
     expect(await refusalOf(slides)).to.equal('file_corrupt');
   });
 
-  it('rejects a Word file without XML inside as file_corrupt', async () => {
+  it('rejects a Word file whose parts are not XML as file_corrupt', async () => {
     expect(await refusalOf(bareDocx('no <xml'))).to.equal('file_corrupt');
   });
 
@@ -131,7 +131,7 @@ describe('reading hostile files', function () {
     expect(shortly(read)).to.deep.equal([{ page: 1, headings: [], blocks: ['Round and round'] }]);
   });
 
-  it('rejects a PDF page of 512 MB as too_large, and does not block this process', async () => {
+  it('rejects a PDF page of 512 MB as too_large, without blocking this process', async () => {
     const half = deflateSync(zlibSpaces(512));
     const { result, turns } = await watched(() =>
       extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { maxBuffersMb: 100 } }),
@@ -142,7 +142,7 @@ describe('reading hostile files', function () {
 
   it('stops reading at its time limit with took_too_long', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
-    // A thread that gets a quarter of its time at most is not judged, and its run reads again.
+    // The check needs a thread that gets at least a quarter of the CPU time. Otherwise the test reads the file again.
     const patiently = async (tries: number): Promise<string> =>
       read().catch((error: unknown) => {
         if (tries === 1 || !messageOf(error).startsWith('The thread has had')) throw error;
@@ -172,7 +172,7 @@ describe('reading hostile files', function () {
     expect(shortly(await readFrom(quotes))).to.deep.equal([{ headings: ['a'], blocks: ['anchor'] }]);
   });
 
-  it('stops immediately when the caller aborts, with the caller’s reason', async () => {
+  it('stops immediately with the caller’s reason when the caller aborts', async () => {
     const stop = new AbortController();
     const reading = extracted(await book(300), { signal: stop.signal, onPage: () => stop.abort(new Error('stop')) });
     expect(await reading.catch((error: Error) => error.message)).to.equal('stop');

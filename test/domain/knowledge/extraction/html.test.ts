@@ -24,7 +24,7 @@ function each(cases: readonly Case[]): void {
     });
 }
 
-describe('HTML, read out', () => {
+describe('the reader of HTML files', () => {
   describe('tables', () => {
     each([
       {
@@ -33,58 +33,58 @@ describe('HTML, read out', () => {
         texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
       },
       {
-        what: 'repeats a cell over several rows, no further than its part of the table',
+        what: 'repeats a cell in all rows that it spans, but only within its part of the table',
         html: '<table><tbody><tr><td rowspan=9>a<td>b<tr><td>c</tbody><tbody><tr><td>d<td>e</table>',
         texts: ['a | b', 'a | c', 'd | e'],
       },
       {
-        what: 'has a cell with rowspan 0 reach to the end of its part',
+        what: 'extends a cell with rowspan 0 to the end of its part of the table',
         html: '<table><tr><td rowspan=0>a<td>b<tr><td>c<tr><td>d</table>',
         texts: ['a | b', 'a | c', 'a | d'],
       },
       {
-        what: 'adds no columns for a cell that reaches over more than there are',
+        what: 'adds no columns for a cell that spans more columns than the table has',
         html: '<table><tr><td colspan=100>Prices<tr><td>a<td>1<tr><td>b<td>2</table>',
         texts: ['Prices', 'a | 1', 'b | 2'],
       },
       {
-        what: 'shows the caption first, the head above the rows and the foot below, wherever they stand',
+        what: 'shows the caption first, then the head, the body and the foot, in any order of the source',
         html: '<table><tfoot><tr><td>Sum<td>3</tfoot><tr><td>a<td>3<thead><tr><th>Knot<th>Minutes</thead><caption>Times</caption></table>',
         texts: ['Times', 'Knot | Minutes', 'a | 3', 'Sum | 3'],
       },
       {
-        what: 'shows text beside the cells of a table before it, as browsers do',
+        what: 'shows text between the cells of a table before the table, as browsers do',
         html: '<table>Loose<tr><td>a<td>b</table>',
         texts: ['Loose', 'a | b'],
       },
       {
-        what: 'reads tables that arrange a mail as paragraphs, and the table of values inside as one',
+        what: 'reads a layout table of a mail as paragraphs, and a data table inside as a table',
         html: '<table><tr><td>Dear Ada<td><table><tr><th>Knot<th>Minutes<tr><td>Reef<td>5</table>after<tr><td>Bye</table>',
         texts: ['Dear Ada', 'Knot | Minutes', 'Reef | 5', 'after', 'Bye'],
       },
       {
-        what: 'reads a table that says it is for presentation as paragraphs',
+        what: 'reads a table with the role presentation as paragraphs',
         html: '<table role=presentation><tr><td>One<td>Two</table>',
         texts: ['One', 'Two'],
       },
       {
-        what: 'keeps a table inside a cell of a table of values in that cell',
+        what: 'keeps a table inside a cell of a data table in that cell',
         html: '<table><tr><th>Knot<th>Use<tr><td>Reef<td>in <table><tr><td>sails</table>and ropes</table>',
         texts: ['Knot | Use', 'Reef | in sails and ropes'],
       },
       {
-        what: 'keeps the table around a stray end tag in a cell',
+        what: 'keeps the outer table when a cell has a stray end tag',
         html: '<div><table><tr><td>a</div></p></b><td>b</tr></table></div>',
         texts: ['a | b'],
       },
       {
-        what: 'ends the cell and the row before, also where inline elements are open',
+        what: 'ends the previous cell and row, even if inline elements are still open',
         html: '<table><tr><td><b>a<td><i>b<tr><td>c<td>d</table>e',
         texts: ['a | b', 'c | d', 'e'],
       },
     ]); // prettier-ignore
 
-    it('gives each row the header, and takes no header of a row for one', async () => {
+    it('gives each row the column headers, and does not use a row’s header as a column header', async () => {
       const html = '<table><tr><th>Knot<th>Minutes<tr><th scope=row>Reef<td>5<tr><th scope=row>Eight<td>7</table>';
       const { sections } = await readAs('html', html);
       expect(sections[0]?.paragraphs).to.deep.equal([
@@ -105,7 +105,7 @@ describe('HTML, read out', () => {
   describe('raised letters, notes and formulas', () => {
     each([
       {
-        what: 'writes raised and lowered letters as such',
+        what: 'writes raised and lowered letters as superscripts and subscripts',
         html: '10<sup>3</sup> m<sup>-2</sup> H<sub>2</sub>O x<sup>2k</sup> 1<sup>st</sup>',
         texts: ['10³ m⁻² H₂O x^(2k) 1st'],
       },
@@ -117,9 +117,9 @@ describe('HTML, read out', () => {
         '<a role="doc-noteref" href="#fn1">1</a>',
         '<a epub:type="noteref" href="notes.xhtml#fn1">1</a>',
         '<sup role="doc-noteref">1</sup>',
-      ].map((mark) => ({ what: `sets the mark of a note apart: ${mark}`, html: `about 45${mark} km`, texts: ['about 45 [1] km'] })),
+      ].map((mark) => ({ what: `separates the mark of a note from the word: ${mark}`, html: `about 45${mark} km`, texts: ['about 45 [1] km'] })),
       {
-        what: 'leaves out the arrow that leads back from a note',
+        what: 'omits the arrow that links from a note back to the text',
         html: '<ol><li id=fn1>Since 1990. <a href="#ref1">↩︎</a></ol>',
         texts: ['1. Since 1990.'],
       },
@@ -137,18 +137,18 @@ describe('HTML, read out', () => {
         texts: ['∑_(i=1)ⁿ³√(x)[a,b](a+b)²[1, 2; 3, 4]'],
       },
       {
-        what: 'reads a formula that is there in two forms once',
+        what: 'reads a formula once if the page contains it in two forms',
         html: `<span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>E</mi></mrow><annotation encoding="application/x-tex">E
           </annotation></semantics></math></span><span class="katex-html" aria-hidden="true">E</span></span>`,
         texts: ['E'],
       },
       {
-        what: 'takes what its author wrote for a formula without letters',
+        what: 'uses the alternative text of a formula without visible letters',
         html: '<math alttext="a over b"><mphantom><mi>a</mi></mphantom></math>',
         texts: ['a over b'],
       },
       {
-        what: 'keeps LaTeX as it is written',
+        what: 'keeps the source of LaTeX formulas',
         html: '<script type="math/tex">a_1*b</script> and <script type="math/tex; mode=display">x<y</script><script>no()</script>',
         texts: ['$a_1*b$ and $$x<y$$'],
       },
@@ -157,37 +157,37 @@ describe('HTML, read out', () => {
 
   describe('lists', () => {
     each([
-      { what: 'start and value', html: '<ol start=3><li>a<li value=9>b<li>c</ol><ol start=0><li>d</ol>', texts: ['3. a', '9. b', '10. c', '0. d'] },
-      { what: 'counts down', html: '<ol reversed><li>a<li>b</ol><ol reversed start=9><li>c</ol>', texts: ['2. a', '1. b', '9. c'] },
+      { what: 'counts from the start and the value that the list states', html: '<ol start=3><li>a<li value=9>b<li>c</ol><ol start=0><li>d</ol>', texts: ['3. a', '9. b', '10. c', '0. d'] },
+      { what: 'counts down in reversed lists', html: '<ol reversed><li>a<li>b</ol><ol reversed start=9><li>c</ol>', texts: ['2. a', '1. b', '9. c'] },
       { what: 'letters and Roman numbers', html: '<ol type=a start=26><li>x<li>y</ol><ol type=A><li>x</ol><ol type=i start=4><li>x</ol><ol type=I start=1999><li>x</ol>', texts: ['z. x', 'aa. y', 'A. x', 'iv. x', 'MCMXCIX. x'] },
-      { what: 'numbers within numbers', html: '<ol><li>a<ol type=a><li>b<li>c</ol><li>d</ol>', texts: ['1. a', 'a. b', 'b. c', '2. d'] },
-      { what: 'the form that a style names', html: '<style>.r{list-style-type:upper-roman}</style><ol class=r><li>a</ol><ol style="list-style:none"><li>b</ol><ul style="list-style-type:decimal"><li>c</ul>', texts: ['I. a', 'b', '1. c'] },
-      { what: 'the number once, before the first paragraph', html: '<ol><li><p>a</p><p>b</p></ol>', texts: ['1. a', 'b'] },
-      { what: 'words with their definitions', html: '<dl><dt>Fid<dd>opens strands<dt>Cleat<dd>holds ropes</dl>', texts: ['Fid', 'opens strands', 'Cleat', 'holds ropes'] },
+      { what: 'numbers lists inside lists', html: '<ol><li>a<ol type=a><li>b<li>c</ol><li>d</ol>', texts: ['1. a', 'a. b', 'b. c', '2. d'] },
+      { what: 'reads numbers in the form that a style sets', html: '<style>.r{list-style-type:upper-roman}</style><ol class=r><li>a</ol><ol style="list-style:none"><li>b</ol><ul style="list-style-type:decimal"><li>c</ul>', texts: ['I. a', 'b', '1. c'] },
+      { what: 'reads the number once, before the first paragraph', html: '<ol><li><p>a</p><p>b</p></ol>', texts: ['1. a', 'b'] },
+      { what: 'reads terms with their definitions', html: '<dl><dt>Fid<dd>opens strands<dt>Cleat<dd>holds ropes</dl>', texts: ['Fid', 'opens strands', 'Cleat', 'holds ropes'] },
     ]); // prettier-ignore
   });
 
-  describe('what people see', () => {
+  describe('visible content', () => {
     each([
-      { what: 'readings of letters once, behind them', html: '<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>と<ruby><rb>漢</rb><rb>字</rb><rt>かん</rt><rt>じ</rt></ruby>', texts: ['漢(かん)字(じ)と漢字(かんじ)'] },
-      { what: 'places where a word may break', html: 'sail<wbr>ing sail&shy;ing می&zwnj;روم &#x645;&#x6CC;&#x200C;&#x631;', texts: ['sailing sailing می\u200Cروم می\u200Cر'] },
-      { what: 'marks of quotations', html: 'She said <q>tie a <q>bowline</q></q>.', texts: ['She said “tie a ‘bowline’”.'] },
-      { what: 'text that is struck out as such', html: '<del>100</del> 90 <s>a <b>b</b></s> <span style="text-decoration: line-through">c</span> <ins>d</ins><del><p>e</p><p>f</p></del>', texts: ['~~100~~ 90 ~~a b~~ ~~c~~ d', '~~e~~', '~~f~~'] },
-      { what: 'what fields show', html: '<p>Name <input value=Ada><input type=hidden value=x><input type=checkbox checked>yes <input type=radio>no <select><option>a<option selected>b</select><select><option>c<option>d</select><select multiple><option>e<option>f</select><textarea>long\ntext</textarea><button>Send</button><progress>70%</progress><meter>3</meter>', texts: ['Name Ada [x] yes [ ] no b c e, f long text Send'] },
-      { what: 'what a click opens', html: '<details><summary>More</summary>inside</details>', texts: ['More', 'inside'] },
-      { what: 'words of pictures, marked as such', html: '<p>A <img src=a alt="a boat"> sails.<svg><title>Chart</title><path d=""/></svg>', texts: ['A [Picture: a boat] sails. [Picture: Chart]'] },
-      { what: 'nothing of pictures for decoration', html: 'a<img alt=""><img src=x width=1 height=1><img role=presentation><svg aria-hidden=true></svg>', texts: ['a'] },
-      { what: 'that pictures have no words', html: 'a<img src=x><img alt=" " src=y><svg><path/></svg><input type=image>', texts: ['a'], warnings: ['picture_without_text 3'] },
-      { what: 'words in a drawing', html: '<svg><defs><text>no</text></defs><title>t</title><text>Bow</text><text><tspan>St</tspan><tspan>ern</tspan></text></svg>', texts: ['Bow Stern'] },
-      { what: 'that parts are not read', html: 'a<iframe src=x>no</iframe><object>no</object><canvas>no</canvas><video>no</video><audio></audio><embed>', texts: ['a'], warnings: ['part_skipped 6'] },
-      { what: 'nothing that no browser shows', html: 'a<noscript>no</noscript><template>no</template><style>no</style><!-- no --><datalist><option>no</datalist>', texts: ['a'] },
-      { what: 'lines of code, and of text whose style keeps them', html: '<pre>a\n  b</pre><div style="white-space: pre-line">c\nd</div>', texts: ['a\n  b', 'c\nd'] },
-      { what: 'one line where the source has several', html: '<p>漢字\n漢字\n\tかな</p><p>한국\n어</p><p>one\ntwo</p>', texts: ['漢字漢字かな', '한국 어', 'one two'] },
-      { what: 'elements of other names as if they were none', html: '<my-card>a <x-b>b</x-b></my-card> <o:p>c</o:p>', texts: ['a b c'] },
-      { what: 'signs that are no tags', html: 'a < b, 3<4, &lt;b&gt; &amp;lt; AT&T', texts: ['a < b, 3<4, <b> &lt; AT&T'] },
+      { what: 'reads the pronunciation of letters once, after the letters', html: '<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>と<ruby><rb>漢</rb><rb>字</rb><rt>かん</rt><rt>じ</rt></ruby>', texts: ['漢(かん)字(じ)と漢字(かんじ)'] },
+      { what: 'removes the positions at which a word may break', html: 'sail<wbr>ing sail&shy;ing می&zwnj;روم &#x645;&#x6CC;&#x200C;&#x631;', texts: ['sailing sailing می\u200Cروم می\u200Cر'] },
+      { what: 'writes quotation marks around quoted text', html: 'She said <q>tie a <q>bowline</q></q>.', texts: ['She said “tie a ‘bowline’”.'] },
+      { what: 'marks text that is struck out', html: '<del>100</del> 90 <s>a <b>b</b></s> <span style="text-decoration: line-through">c</span> <ins>d</ins><del><p>e</p><p>f</p></del>', texts: ['~~100~~ 90 ~~a b~~ ~~c~~ d', '~~e~~', '~~f~~'] },
+      { what: 'reads the values that form fields show', html: '<p>Name <input value=Ada><input type=hidden value=x><input type=checkbox checked>yes <input type=radio>no <select><option>a<option selected>b</select><select><option>c<option>d</select><select multiple><option>e<option>f</select><textarea>long\ntext</textarea><button>Send</button><progress>70%</progress><meter>3</meter>', texts: ['Name Ada [x] yes [ ] no b c e, f long text Send'] },
+      { what: 'reads the text that a click opens', html: '<details><summary>More</summary>inside</details>', texts: ['More', 'inside'] },
+      { what: 'reads and marks the alternative text of pictures', html: '<p>A <img src=a alt="a boat"> sails.<svg><title>Chart</title><path d=""/></svg>', texts: ['A [Picture: a boat] sails. [Picture: Chart]'] },
+      { what: 'reads nothing for decorative pictures', html: 'a<img alt=""><img src=x width=1 height=1><img role=presentation><svg aria-hidden=true></svg>', texts: ['a'] },
+      { what: 'warns of pictures without alternative text', html: 'a<img src=x><img alt=" " src=y><svg><path/></svg><input type=image>', texts: ['a'], warnings: ['picture_without_text 3'] },
+      { what: 'reads the words in a drawing', html: '<svg><defs><text>no</text></defs><title>t</title><text>Bow</text><text><tspan>St</tspan><tspan>ern</tspan></text></svg>', texts: ['Bow Stern'] },
+      { what: 'warns of parts that are not read', html: 'a<iframe src=x>no</iframe><object>no</object><canvas>no</canvas><video>no</video><audio></audio><embed>', texts: ['a'], warnings: ['part_skipped 6'] },
+      { what: 'omits the elements that no browser shows', html: 'a<noscript>no</noscript><template>no</template><style>no</style><!-- no --><datalist><option>no</datalist>', texts: ['a'] },
+      { what: 'keeps the lines of code, and of text whose style preserves lines', html: '<pre>a\n  b</pre><div style="white-space: pre-line">c\nd</div>', texts: ['a\n  b', 'c\nd'] },
+      { what: 'joins the lines of a paragraph in the source', html: '<p>漢字\n漢字\n\tかな</p><p>한국\n어</p><p>one\ntwo</p>', texts: ['漢字漢字かな', '한국 어', 'one two'] },
+      { what: 'reads unknown elements like plain text', html: '<my-card>a <x-b>b</x-b></my-card> <o:p>c</o:p>', texts: ['a b c'] },
+      { what: 'keeps signs that are not part of a tag', html: 'a < b, 3<4, &lt;b&gt; &amp;lt; AT&T', texts: ['a < b, 3<4, <b> &lt; AT&T'] },
     ]); // prettier-ignore
 
-    it('reads headings, also in cells, lists and by their role', async () => {
+    it('reads headings, also inside cells and lists, and by their role', async () => {
       const html =
         '<hgroup><h1>Knots</h1><p>by Ada</p></hgroup><div role=heading aria-level=2>Bends</div><p>a<ol><li><h3>Reef</h3>b</ol>';
       const { sections } = await readAs('html', html);
@@ -200,7 +200,7 @@ describe('HTML, read out', () => {
     });
   });
 
-  describe('what people do not see is left out, with a warning', () => {
+  describe('hidden content, which is left out with a warning', () => {
     const hidden = (count: number) => [`hidden_left_out ${count}`];
     each([
       ...[
@@ -209,17 +209,17 @@ describe('HTML, read out', () => {
         '<style>/* a */ @media print{p{color:red}} p{display:none!important}</style><p style="display:block">no',
         '<style><!-- div p{} .a, em { color: red; DISPLAY : NONE } --></style><em>no</em>',
       ].map((html) => ({ what: html, html: `${html}<div>yes</div>`, texts: ['yes'], warnings: hidden(1) })),
-      { what: 'what a style shows again', html: '<style>.x{display:none} p.x{display:block} .y{display:none} .y{display:block}</style><p class=x>a<p class=y>b<p hidden style="display:block">c', texts: ['a', 'b', 'c'] },
-      { what: 'what is visible inside', html: '<p style="visibility:hidden">no <b style="visibility:visible">yes</b></p><p style="font-size:0">no<b style="font-size:12px">too</b></p>', texts: ['yes', 'too'], warnings: hidden(2) },
-      { what: 'cells of a table', html: '<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no</table>', texts: ['a | b'], warnings: hidden(2) },
-      { what: 'nothing if there were no words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
-      { what: 'ends with its paragraph', html: '<p hidden>no<p>yes', texts: ['yes'], warnings: hidden(1) },
+      { what: 'keeps elements that a later style shows again', html: '<style>.x{display:none} p.x{display:block} .y{display:none} .y{display:block}</style><p class=x>a<p class=y>b<p hidden style="display:block">c', texts: ['a', 'b', 'c'] },
+      { what: 'keeps a visible element inside a hidden element', html: '<p style="visibility:hidden">no <b style="visibility:visible">yes</b></p><p style="font-size:0">no<b style="font-size:12px">too</b></p>', texts: ['yes', 'too'], warnings: hidden(2) },
+      { what: 'omits the hidden cells of a table', html: '<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no</table>', texts: ['a | b'], warnings: hidden(2) },
+      { what: 'gives no warning if the hidden element had no words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
+      { what: 'ends a hidden paragraph where the next paragraph begins', html: '<p hidden>no<p>yes', texts: ['yes'], warnings: hidden(1) },
     ]); // prettier-ignore
   });
 
   const name = fc.stringMatching(/^[a-z]{1,8}$/);
 
-  it('keeps each value of a table of any shape in its column', async () => {
+  it('keeps each value in its column, for tables of any shape', async () => {
     const value = fc.oneof(fc.constant(''), name);
     const tables = fc
       .integer({ min: 2, max: 6 })
@@ -237,7 +237,7 @@ describe('HTML, read out', () => {
     );
   });
 
-  it('has every word of a page once and in order, however broken its tags are', async () => {
+  it('contains every word of a page once and in order, even if its tags are broken', async () => {
     const tags = [
       'p',
       'div',
@@ -277,7 +277,7 @@ describe('HTML, read out', () => {
     );
   });
 
-  it('takes a time that grows with the text alone', () => {
+  it('takes a time that grows linearly with the text', () => {
     const read = (html: string) => readHtml(html, new SectionBuilder());
     for (const piece of [
       '<div>',

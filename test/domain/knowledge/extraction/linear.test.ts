@@ -7,35 +7,35 @@ import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
 import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** Texts of these pieces. */
+/** Texts that consist of these pieces. */
 const textsOf = (...pieces: string[]) => fc.string({ unit: fc.constantFrom(...pieces), maxLength: 14 });
 
-describe('signs of Markdown', () => {
+describe('signs of Markdown in a text', () => {
   const pattern = /^#{1,6} \S|^(?:```|~~~)|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)/m;
   const same = (text: string): void => {
     expect(hasSignOfMarkdown(text), JSON.stringify(text)).to.equal(pattern.test(text));
   };
 
-  it('equal the matches of a pattern', () => {
+  it('are found exactly as a regular expression finds them', () => {
     const pieces = ['[', ']', '](', ')', '(', 'a', ' ', '\n', '#', '# ', '```', '~~', '\u2028'];
     fc.assert(fc.property(textsOf(...pieces), same), { numRuns: 5_000 });
   });
 
-  it('keep their bounds: 200 characters of a label, 500 of an address', () => {
+  it('have limits: 200 characters for a label, 500 for an address', () => {
     for (const label of [0, 1, 199, 200, 201])
       for (const address of [0, 1, 499, 500, 501]) same(`x[${'a'.repeat(label)}](${'b'.repeat(address)})`);
     same(`[${'a'.repeat(150)}[${'a'.repeat(100)}](b)`);
     same(`[a](${'b'.repeat(400)}](${'c'.repeat(200)})`);
   });
 
-  it('are looked for in a time that grows with the text alone', () => {
+  it('are searched in a time that grows linearly with the text', () => {
     for (const piece of ['[', '](', '[a](', '[]', '[[a]', '[a](b', '#', '[a'.repeat(90)])
       expectLinear(piece, manyTimes(piece), hasSignOfMarkdown, 16_000);
   }).timeout(30_000);
 });
 
-describe('lines that are tidied', () => {
-  it('lose what patterns for it would take away', () => {
+describe('tidied lines', () => {
+  it('equal the lines after simple replacements by regular expressions', () => {
     const asBefore = (text: string) =>
       text
         .replaceAll('\t', '    ')
@@ -50,14 +50,14 @@ describe('lines that are tidied', () => {
     );
   });
 
-  it('are tidied in a time that grows with the text alone', () => {
+  it('are computed in a time that grows linearly with the text', () => {
     for (const piece of [' ', '\n', ' \n', ' a'])
       expectLinear(piece, manyTimes(piece, { begin: 'a', end: 'a' }), tidyLines, 16_000);
   }).timeout(30_000);
 });
 
 describe('lines of a passage', () => {
-  it('equal the divisions of a pattern', () => {
+  it('are divided exactly as a regular expression divides them', () => {
     fc.assert(
       fc.property(textsOf(' ', '\n', 'a', 'b'), (text) => {
         expect(linesOf(text)).to.deep.equal(text.split(/(?<=\n *)(?=[^\n ])/));
@@ -65,7 +65,7 @@ describe('lines of a passage', () => {
     );
   });
 
-  it('are divided in a time that grows with the text alone', () => {
+  it('are divided in a time that grows linearly with the text', () => {
     for (const piece of [' ', '\n', '\n ', '\na'])
       expectLinear(piece, manyTimes(piece, { begin: 'a', end: 'a' }), linesOf, 16_000);
   }).timeout(30_000);
@@ -74,7 +74,7 @@ describe('lines of a passage', () => {
 describe('words with hyphens', () => {
   const pieces = ['a', 'é', '-', '--', ' ', '1', '\u{10400}', '\u00ad'];
 
-  it('equal the matches of a pattern', () => {
+  it('are found exactly as a regular expression finds them', () => {
     fc.assert(
       fc.property(textsOf(...pieces), (text) => {
         expect([...hyphenatedWords(text)]).to.deep.equal(
@@ -84,7 +84,7 @@ describe('words with hyphens', () => {
     );
   });
 
-  it('are found and joined in a time that grows with the text alone', () => {
+  it('are found and joined in a time that grows linearly with the text', () => {
     for (const piece of ['a', '-', 'a-', 'a--'])
       expectLinear(piece, manyTimes(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
     const lines = (size: number) => Array.from({ length: Math.ceil(size / 10) }, () => ({ text: 'aaaaaaaaa-' }));
@@ -95,7 +95,7 @@ describe('words with hyphens', () => {
 });
 
 describe('lines of a page of a PDF', () => {
-  it('are put together in a time that grows with the pieces alone', () => {
+  it('are assembled in a time that grows linearly with the pieces', () => {
     const items = (size: number) =>
       Array.from({ length: size }, (_, at) => ({ text: 'ab', width: 2, size: 1, x: at * 2, y: 0 }));
     expectLinear('pieces of one line', items, (all) => linesOfPage(all)[0]?.text.at(-1), 64_000);

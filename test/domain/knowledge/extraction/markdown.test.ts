@@ -13,34 +13,34 @@ function each(cases: readonly { what: string; markdown: string; texts: string[] 
     it(what, async () => expect(await texts(markdown)).to.deep.equal(expected));
 }
 
-describe('Markdown, read out', () => {
+describe('the reader of Markdown', () => {
   describe('words in angle brackets', () => {
     const words =
       'Write to <user>@<host>, a List<String> or Map<String, List<User>> </user>, if a < b or x<y and 1<2>0.';
 
-    it('stay in files and in lessons', async () => {
+    it('are kept in files and in lessons', async () => {
       expect(await texts(words)).to.deep.equal([words]);
       expect(await texts(safeText(words, 'lesson') ?? '')).to.deep.equal([words]);
     });
 
     each([
-      { what: 'stay at the beginning of a line, and do not end Markdown', markdown: '<user>\n**bold** words\n\n</file-name>\n- item', texts: ['<user> bold words', '</file-name>', 'item'] },
-      { what: 'stay inside a block of HTML, whose elements are none', markdown: '<div><user>a</user> <b>b</b></div>\n\n<?php echo 1 ?>', texts: ['<user>a</user> b', '<?php echo 1 ?>'] },
-      { what: 'stay if they are names of SVG and there is no drawing', markdown: 'cp <path> <image-of-text>\n\n<path>', texts: ['cp <path> <image-of-text>', '<path>'] },
-      { what: 'stay if they would take the rest of the text, and do not end', markdown: 'Set <title> first.\n\nThen <textarea> and `<script>`.', texts: ['Set <title> first.', 'Then <textarea> and <script>.'] },
-      { what: 'are addresses', markdown: '<https://example.com/a?b=1> and <ada@example.com> [link](https://example.com)', texts: ['https://example.com/a?b=1 and ada@example.com link'] },
-      { what: 'are read as they are escaped', markdown: String.raw`&lt;b> \<i> &amp;lt; \`&lt;\` &copy; &#x200C;x`, texts: [String.raw`<b> <i> &lt; \`&lt;\` © x`.replaceAll('\\`', '`').replace('`&lt;`', '`<`')] },
-      { what: 'are elements', markdown: 'H<sub>2</sub>O<br>a <!-- no --> <span hidden>no</span><custom>b', texts: ['H₂O a <custom>b'] },
+      { what: 'are kept at the beginning of a line, and the Markdown after them is still read', markdown: '<user>\n**bold** words\n\n</file-name>\n- item', texts: ['<user> bold words', '</file-name>', 'item'] },
+      { what: 'are kept inside an HTML block if HTML has no such element', markdown: '<div><user>a</user> <b>b</b></div>\n\n<?php echo 1 ?>', texts: ['<user>a</user> b', '<?php echo 1 ?>'] },
+      { what: 'are kept if they are names of SVG elements outside of a drawing', markdown: 'cp <path> <image-of-text>\n\n<path>', texts: ['cp <path> <image-of-text>', '<path>'] },
+      { what: 'are kept if they would swallow the rest of the text because their end is missing', markdown: 'Set <title> first.\n\nThen <textarea> and `<script>`.', texts: ['Set <title> first.', 'Then <textarea> and <script>.'] },
+      { what: 'are read as links if they are addresses', markdown: '<https://example.com/a?b=1> and <ada@example.com> [link](https://example.com)', texts: ['https://example.com/a?b=1 and ada@example.com link'] },
+      { what: 'are read as the writer escaped them', markdown: String.raw`&lt;b> \<i> &amp;lt; \`&lt;\` &copy; &#x200C;x`, texts: [String.raw`<b> <i> &lt; \`&lt;\` © x`.replaceAll('\\`', '`').replace('`&lt;`', '`<`')] },
+      { what: 'are read as HTML if they are HTML elements', markdown: 'H<sub>2</sub>O<br>a <!-- no --> <span hidden>no</span><custom>b', texts: ['H₂O a <custom>b'] },
     ]); // prettier-ignore
   });
 
   describe('tables', () => {
     each([
       { what: 'keep the column of a value beside empty cells', markdown: '| Knot | Use | Minutes |\n|:--|--|--:|\n| Bowline | | 60 |\n| | Mooring | 5 |\n| Reef |', texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5', 'Reef | |'] },
-      { what: 'mark a bar inside a cell', markdown: '| a | b |\n|--|--|\n| c \\| d | `e` |', texts: ['a | b', 'c \\| d | e'] },
+      { what: 'escape a bar inside a cell', markdown: '| a | b |\n|--|--|\n| c \\| d | `e` |', texts: ['a | b', 'c \\| d | e'] },
     ]); // prettier-ignore
 
-    it('give each row their first row as header, a number in it or not', async () => {
+    it('have their first row as header of all other rows, even if it has a number', async () => {
       const { sections } = await readAs('markdown', '| Knot | 2027 |\n|--|--|\n| Reef | 5 |');
       expect(sections[0]?.paragraphs.at(-1)).to.deep.equal({ text: 'Reef | 5', kind: 'row', header: 'Knot | 2027' });
     });
@@ -48,25 +48,25 @@ describe('Markdown, read out', () => {
 
   describe('formulas', () => {
     each([
-      { what: 'stay as they are written', markdown: String.raw`If $a_1 * b_2 * c < d$ or \(x_1*y_1*z\), then $$\frac{a}{b}_c_$$ \[*e*\].`, texts: [String.raw`If $a_1 * b_2 * c < d$ or \(x_1*y_1*z\), then $$\frac{a}{b}_c_$$ \[*e*\].`] },
-      { what: 'stay over several lines', markdown: '$$\na\n=\n- b * c * d\n$$\nand\n\\[\n1. x\n\\]', texts: ['$$ a = - b * c * d $$', 'and', '\\[ 1. x \\]'] },
-      { what: 'are none where amounts of money stand', markdown: 'From $5 to $10, *or* $20. $ *x* $', texts: ['From $5 to $10, or $20. $ x $'] },
-      { what: 'are none without an end', markdown: '$$\n# Title\n\\(a *b*', texts: ['$$', '(a b'] },
-      { what: 'of a lesson show what its author wrote', markdown: '$a&lt;b$', texts: ['$a<b$'] },
+      { what: 'are kept as they are written', markdown: String.raw`If $a_1 * b_2 * c < d$ or \(x_1*y_1*z\), then $$\frac{a}{b}_c_$$ \[*e*\].`, texts: [String.raw`If $a_1 * b_2 * c < d$ or \(x_1*y_1*z\), then $$\frac{a}{b}_c_$$ \[*e*\].`] },
+      { what: 'are kept over several lines', markdown: '$$\na\n=\n- b * c * d\n$$\nand\n\\[\n1. x\n\\]', texts: ['$$ a = - b * c * d $$', 'and', '\\[ 1. x \\]'] },
+      { what: 'are not recognized in amounts of money', markdown: 'From $5 to $10, *or* $20. $ *x* $', texts: ['From $5 to $10, or $20. $ x $'] },
+      { what: 'are not recognized without an end', markdown: '$$\n# Title\n\\(a *b*', texts: ['$$', '(a b'] },
+      { what: 'in a lesson show the characters that the author wrote', markdown: '$a&lt;b$', texts: ['$a<b$'] },
     ]); // prettier-ignore
   });
 
-  describe('what people see', () => {
+  describe('visible content', () => {
     each([
-      { what: 'marks of notes apart from numbers, and the notes', markdown: 'About 45[^1] km[^b].\n\n[^1]: Since *1990*.\n\n[^b]: https://example.com', texts: ['About 45 [1] km [b].', '[1]: Since 1990.', '[b]: https://example.com'] },
-      { what: 'numbers of lists', markdown: '3. a\n4. b\n\ntext\n\n5. c\n   1. d\n\n0) e', texts: ['3. a', '4. b', 'text', '5. c', '1. d', '0. e'] },
-      { what: 'lists of tasks', markdown: '- [x] done\n- [ ] open', texts: ['[x] done', '[ ] open'] },
-      { what: 'text that is struck out', markdown: '~~100~~ 90', texts: ['~~100~~ 90'] },
-      { what: 'lines of Chinese, Japanese and Thai as one, and of Korean with blanks', markdown: '漢字\n漢字。\nかな\n\nไทย\nไทย\n\n한국\n어\n\none\ntwo  \nthree', texts: ['漢字漢字。かな', 'ไทยไทย', '한국 어', 'one two three'] },
-      { what: 'emphasis beside full stops of East Asia', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
+      { what: 'includes the notes, with marks that are separate from numbers', markdown: 'About 45[^1] km[^b].\n\n[^1]: Since *1990*.\n\n[^b]: https://example.com', texts: ['About 45 [1] km [b].', '[1]: Since 1990.', '[b]: https://example.com'] },
+      { what: 'includes the numbers of lists', markdown: '3. a\n4. b\n\ntext\n\n5. c\n   1. d\n\n0) e', texts: ['3. a', '4. b', 'text', '5. c', '1. d', '0. e'] },
+      { what: 'includes the boxes of task lists', markdown: '- [x] done\n- [ ] open', texts: ['[x] done', '[ ] open'] },
+      { what: 'includes text that is struck out, with a mark', markdown: '~~100~~ 90', texts: ['~~100~~ 90'] },
+      { what: 'joins lines of Chinese, Japanese and Thai without blanks, and of Korean with blanks', markdown: '漢字\n漢字。\nかな\n\nไทย\nไทย\n\n한국\n어\n\none\ntwo  \nthree', texts: ['漢字漢字。かな', 'ไทยไทย', '한국 어', 'one two three'] },
+      { what: 'recognizes emphasis beside East Asian full stops', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
     ]); // prettier-ignore
 
-    it('are words of pictures, marked as such, and a warning for those without', async () => {
+    it('includes the alternative texts of pictures, with a warning for pictures without one', async () => {
       expect(await readAs('markdown', 'a ![A *boat*](a.png) ![](b.png)')).to.deep.equal({
         sections: [{ page: null, headings: [], paragraphs: [{ text: 'a [Picture: A boat]', kind: 'prose' }] }],
         warnings: ['picture_without_text 1'],
@@ -79,7 +79,7 @@ describe('Markdown, read out', () => {
         ...paragraphs.map(({ text }) => text),
       ]);
 
-    it('are headings with their inline content', async () => {
+    it('includes headings with their inline content', async () => {
       expect(await headingsOf('Knots\n===\n\nBends\n---\na\n\n### Reef {#reef}\nb\n\n- # Item\n  c')).to.deep.equal([
         ['Knots', 'Bends', 'a'],
         ['Knots', 'Bends', 'Reef {#reef}', 'b'],
@@ -87,7 +87,7 @@ describe('Markdown, read out', () => {
       ]);
     });
 
-    it('is the title of front matter, and nothing else of it', async () => {
+    it('includes the title of the front matter, but no other part of it', async () => {
       expect(await headingsOf('---\ntitle: "The bay"\ntags:\n  - a\ndate: 2027-01-01\n---\n\na\n')).to.deep.equal([
         ['The bay', 'a'],
       ]);
@@ -100,7 +100,7 @@ describe('Markdown, read out', () => {
 
   const name = fc.stringMatching(/^[a-z]{1,8}$/);
 
-  it('keeps each value of a table of any shape in its column', async () => {
+  it('keeps each value in its column, for tables of any shape', async () => {
     const value = fc.oneof(fc.constant(''), name);
     const tables = fc
       .integer({ min: 2, max: 6 })
@@ -117,7 +117,7 @@ describe('Markdown, read out', () => {
     );
   });
 
-  it('has every word of a text once and in order', async () => {
+  it('contains every word of a text once and in order', async () => {
     const signs = [
       '*',
       '**',
@@ -150,7 +150,7 @@ describe('Markdown, read out', () => {
           ...headings,
           ...paragraphs.map(({ text }) => text),
         ]);
-        // Words behind a fence of code are the name of its language.
+        // Words after a code fence name the programming language.
         const fences = markdown.match(/(?:`{3}|~{3})[^\n]*/g) ?? [];
         const inInfo = new Set(fences.flatMap((fence) => fence.match(/w\d+w/g) ?? []));
         const expected = Array.from({ length: count }, (_, at) => `w${at}w`).filter((word) => !inInfo.has(word));
@@ -162,7 +162,7 @@ describe('Markdown, read out', () => {
     );
   });
 
-  it('takes a time that grows with the text alone', () => {
+  it('takes a time that grows linearly with the text', () => {
     const read = (text: string) => void readMarkdown(text, new SectionBuilder());
     for (const piece of [
       '$',

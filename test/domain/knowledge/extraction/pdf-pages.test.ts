@@ -16,23 +16,23 @@ async function read(pages: readonly HandPage[] | string, options?: Parameters<ty
 
 const linesOf = async (...given: Parameters<typeof read>) => (await read(...given)).lines;
 
-/** A paragraph, so that a document has letters of a usual size. */
+/** A paragraph, so that the document has letters of a usual size. */
 const prose = (y: number, page = '') =>
   written(
     [`The first line of some prose ${page} that stands on a page`, 50, y],
     [`and goes on in the second line ${page} until it ends.`, 50, y - 14],
   );
 
-describe('a page of a PDF, read as people see it', function () {
+describe('the visible content of a PDF page', function () {
   this.timeout(120_000);
 
   describe('raised and lowered letters', () => {
-    it('are told apart from the number before them', async () => {
+    it('are separated from the number before them', async () => {
       const content = written(['A cube has 10', 50, 700], ['3', 127, 704, 7], [' m', 131, 700], ['2', 144.5, 704, 7], [' of H', 149, 700], ['2', 175, 698, 7], ['O.', 179, 700]); // prettier-ignore
       expect(await linesOf(content)).to.deep.equal(['A cube has 10³ m² of H₂O.']);
     });
 
-    it('are raised by the rise of the text alone, too', async () => {
+    it('are also recognized if only the text rise raises them', async () => {
       expect(await linesOf('BT /F1 12 Tf 50 700 Td (area 10) Tj 5 Ts (2) Tj 0 Ts ( km) Tj ET')).to.deep.equal([
         'area 10² km',
       ]);
@@ -44,7 +44,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('are marks of notes where a note with this mark stands at the foot', async () => {
+    it('are marks of notes if a note with this mark is at the foot of the page', async () => {
       const foot = written(['1', 50, 60, 6], ['Counted at the gate.', 54, 57, 9], ['2', 50, 48, 6], ['Without guests.', 54, 45, 9]); // prettier-ignore
       const body = written(['We had 45', 50, 700], ['1', 106, 704, 7], [' members', 110, 700], ['2', 163, 704, 7], [' in 10', 167, 700], ['3', 198, 704, 7], [' m', 202, 700], ['2', 215.5, 704, 7], ['.', 219, 700]); // prettier-ignore
       expect((await linesOf(`${prose(760)}\n${body}\n${foot}`)).slice(1)).to.deep.equal([
@@ -74,7 +74,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('stand between the paragraphs around them', async () => {
+    it('are read between the paragraphs around them', async () => {
       const content = `${prose(760)}\n${cells(rates)}\n${prose(600)}`;
       const lines = await linesOf(content);
       expect(lines).to.deep.equal([
@@ -87,7 +87,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('with lines keep cells of several lines, and merged ones', async () => {
+    it('with lines keep cells of several lines and merged cells', async () => {
       const grid = '50 700 m 350 700 l S 50 660 m 350 660 l S 150 620 m 350 620 l S 50 580 m 350 580 l S 50 580 m 50 700 l S 150 580 m 150 700 l S 250 580 m 250 660 l S 350 580 m 350 700 l S'; // prettier-ignore
       const words = written(['Day', 55, 680], ['Time of the lesson', 155, 680], ['Monday', 55, 640], ['Swim', 155, 645], ['first', 155, 631], ['Sail', 255, 640], ['Run', 155, 600], ['Rest', 255, 600]); // prettier-ignore
       expect(await linesOf(`${grid}\n${words}`)).to.deep.equal([
@@ -97,7 +97,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('go on over a page break, with their header in each passage', async () => {
+    it('continue over a page break, with their header in each passage', async () => {
       const rows = Array.from({ length: 30 }, (_, at) => [`Rope ${at} of hemp and flax`, `${at}`, `${at * 2} m`]);
       const [first, second] = [cells([['Article', 'Pieces', 'Length'], ...rows.slice(0, 15)]), cells(rows.slice(15))];
       const { passages } = await readFrom(handPdf([{ content: first }, { content: second }]));
@@ -108,7 +108,7 @@ describe('a page of a PDF, read as people see it', function () {
       );
     });
 
-    it('join lines of a cell that found no room in one', async () => {
+    it('join the lines of a cell whose text needed several lines', async () => {
       const words = written(['Knot', 50, 700], ['Use', 200, 700], ['Price', 400, 700], ['Bowline', 50, 680], ['For a loop that holds and that', 200, 680], ['1', 400, 680], ['opens again', 200, 666], ['Hitch', 50, 640], ['For a post', 200, 640], ['2', 400, 640]); // prettier-ignore
       expect(await linesOf(words)).to.deep.equal([
         'Knot | Use | Price',
@@ -117,7 +117,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('join lines of a cell beside others that stand at its foot or in its middle', async () => {
+    it('join the lines of a cell if the other cells are aligned to its foot or middle', async () => {
       const head = [
         ['Knot', 50, 700],
         ['Use', 200, 700],
@@ -133,7 +133,7 @@ describe('a page of a PDF, read as people see it', function () {
         ]);
     });
 
-    it('are not seen in lists and in labels of forms', async () => {
+    it('are not recognized in lists and in labels of forms', async () => {
       const list = written(['1.', 50, 700], ['Check the hull', 80, 700], ['2.', 50, 686], ['Check the sails', 80, 686], ['3.', 50, 672], ['Cast off', 80, 672]); // prettier-ignore
       expect(await linesOf(list)).to.deep.equal(['1. Check the hull', '2. Check the sails', '3. Cast off']);
       const labels = written(['Name:', 50, 700], ['Ana', 150, 700], ['Boat:', 50, 660], ['Laser', 150, 660], ['Level:', 50, 620], ['First', 150, 620]); // prettier-ignore
@@ -156,25 +156,25 @@ describe('a page of a PDF, read as people see it', function () {
     ];
     const text = [leftColumn.join(' '), right.join(' ')];
 
-    it('are read one after the other where the file has them line by line', async () => {
+    it('are read one after the other even if the file stores them line by line', async () => {
       const content = written(...leftColumn.flatMap((words, at): [string, number, number][] => [[words, 50, 700 - 14 * at], [right[at] ?? '', 320, 700 - 14 * at]])); // prettier-ignore
       expect(await linesOf(content)).to.deep.equal(text);
     });
 
-    it('are read one after the other where the file has them so', async () => {
+    it('are read one after the other if the file stores them in this order', async () => {
       const column = (lines: string[], x: number) => written(...lines.map((words, at): [string, number, number] => [words, x, 700 - 14 * at])); // prettier-ignore
       expect(await linesOf(`${column(leftColumn, 50)}\n${column(right, 320)}`)).to.deep.equal(text);
     });
   });
 
   describe('directions', () => {
-    it('of a page that lies on its side are read as it is shown', async () => {
+    it('of a rotated page are read as the page is shown', async () => {
       const content = 'BT /F1 12 Tf 0 1 -1 0 100 50 Tm (This page lies) Tj 0 1 -1 0 114 50 Tm (on its side.) Tj ET';
       expect(await linesOf([{ content, entries: '/Rotate 90' }])).to.deep.equal(['This page lies on its side.']);
       expect(await linesOf([{ content }])).to.deep.equal(['This page lies on its side.']);
     });
 
-    it('leaves a slanted watermark out', async () => {
+    it('omits a slanted watermark', async () => {
       const mark = 'BT 0.8 g /F1 80 Tf 0.7071 0.7071 -0.7071 0.7071 150 250 Tm (DRAFT) Tj 0 g ET';
       const { lines, headings } = await read([{ content: `${mark}\n${prose(700)}` }]);
       expect(lines).to.deep.equal([
@@ -183,47 +183,47 @@ describe('a page of a PDF, read as people see it', function () {
       expect(headings).to.deep.equal(['']);
     });
 
-    it('reads words at the side after the others', async () => {
+    it('reads vertical words at the side after the other words', async () => {
       const side = 'BT /F1 10 Tf 0 1 -1 0 30 300 Tm (At the side) Tj ET';
       expect((await linesOf(`${side}\n${prose(700)}`)).at(-1)).to.equal('At the side');
     });
   });
 
-  it('reads letters that are painted twice once', async () => {
+  it('reads letters once if the file paints them twice', async () => {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins letters that are spaced, by the wider gaps between words', async () => {
+  it('joins spaced letters into words, because the gaps between words are wider', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf(written(['1 2 3 4 5 6', 50, 700]))).to.deep.equal(['1 2 3 4 5 6']);
   });
 
-  it('puts a large initial before its word', async () => {
+  it('puts a large initial before the rest of its word', async () => {
     const content = written(['O', 50, 672, 40], ['nce there was a boat that', 84, 700], ['sailed around the world in', 84, 686], ['a year, and came back to its', 84, 672], ['harbour.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'Once there was a boat that sailed around the world in a year, and came back to its harbour.',
     ]);
   });
 
-  it('leaves out what stands outside of the page', async () => {
+  it('omits text outside of the page', async () => {
     const content = written(['Inside.', 100, 700], ['Outside.', 100, 790], ['Far away.', 700, 700]);
     expect(await linesOf([{ content, entries: '/CropBox [50 50 550 750]' }])).to.deep.equal(['Inside.']);
   });
 
-  it('keeps hyphens that words have, and years', async () => {
+  it('keeps the hyphens that belong to words, and ranges of years', async () => {
     const content = written(['The well-known boat is well-', 50, 700], ['known for its Nord-', 50, 686], ['West course of 1990-', 50, 672], ['1995, and for its sails.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'The well-known boat is well-known for its Nord-West course of 1990-1995, and for its sails.',
     ]);
   });
 
-  describe('what cannot be read', () => {
+  describe('content that cannot be read', () => {
     const image = '<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\nstream\n0\nendstream'; // prettier-ignore
     const withImage = { resources: '/XObject << /I 100 0 R >>' };
 
-    it('is told of pages that are pictures, and not of empty ones', async () => {
+    it('causes a warning for pages that are pictures, but not for empty pages', async () => {
       const pages = [
         { content: prose(700) },
         { content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage },
@@ -233,7 +233,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect(warnings).to.deep.equal([{ code: 'page_is_a_picture', count: 1, pages: [2] }]);
     });
 
-    it('is told where all pages are pictures', async () => {
+    it('causes a refusal if all pages are pictures', async () => {
       const file = handPdf([{ content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage }], { objects: [image] });
       expect(await extracted(file)).to.deep.equal({
         result: 'unreadable',
@@ -243,14 +243,14 @@ describe('a page of a PDF, read as people see it', function () {
       });
     });
 
-    it('is told of all pages that are pictures, to OCR', async () => {
+    it('includes the numbers of all pages that are pictures, for OCR', async () => {
       const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
       const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
       expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);
       expect(warnings.map(({ count, pages: named }) => [count, named.length])).to.deep.equal([[101, 100]]);
     });
 
-    it('concerns only the pages that are asked for', async () => {
+    it('is reported only for the requested pages', async () => {
       const picture = { content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage };
       const file = handPdf([picture, { content: prose(700, 'two') }, picture, { content: prose(700, 'four') }], {
         objects: [image],
@@ -266,7 +266,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect(extraction.result === 'read' && extraction.passages.map(({ page }) => page)).to.deep.equal([4]);
     });
 
-    it('is told of pictures beside text, but for ornaments and the paper of a scan', async () => {
+    it('causes a warning for pictures beside text, but not for ornaments and the background of a scan', async () => {
       const picture = 'q 200 0 0 100 50 300 cm /I Do Q';
       const { warnings } = await read([{ content: `${prose(700)} ${picture}`, ...withImage }], { objects: [image] });
       expect(warnings).to.deep.equal([{ code: 'picture_without_text', count: 1, pages: [1] }]);
@@ -279,7 +279,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect((await read(pages, { objects: [image] })).warnings).to.deep.equal([]);
     });
 
-    it('is told of layers that are not shown, which are left out', async () => {
+    it('causes a warning for hidden layers, which are left out', async () => {
       const content = `${prose(700)}\n/OC /L BDC ${written(['A secret', 50, 500])} EMC`;
       const catalog = '/OCProperties << /OCGs [100 0 R] /D << /OFF [100 0 R] >> >>';
       const layer = '<< /Type /OCG /Name (Layer) >>';
@@ -291,7 +291,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect([on.lines.at(-1), on.warnings]).to.deep.equal(['A secret', []]);
     });
 
-    it('is told of letters without a mapping, which are left out', async () => {
+    it('causes a warning for letters without a mapping, which are left out', async () => {
       const font = '<< /Type /Font /Subtype /Type0 /BaseFont /Own /Encoding /Identity-H /DescendantFonts [101 0 R] >>';
       const descendant = '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Own /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 102 0 R /DW 500 >>'; // prettier-ignore
       const descriptor = '<< /Type /FontDescriptor /FontName /Own /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>'; // prettier-ignore
@@ -304,7 +304,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect(warnings).to.deep.equal([{ code: 'letters_unmapped', count: 1, pages: [1] }]);
     });
 
-    it('is told of a page whose content is encrypted by itself, or broken', async () => {
+    it('causes a warning for a page whose content is encrypted or broken', async () => {
       const pages = [{ content: prose(700) }, { content: 'BT (closed) Tj ) ) x' }];
       expect((await read(pages)).warnings).to.deep.equal([{ code: 'part_skipped', count: 1, pages: [2] }]);
       const crypt = '/Filter /Crypt /DecodeParms << /Type /CryptFilterDecodeParms /Name /Club >>';
@@ -313,7 +313,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect(warnings).to.deep.equal([{ code: 'part_encrypted', count: 1, pages: [2] }]);
     });
 
-    it('is told of files inside of the file', async () => {
+    it('causes a warning for files inside the file', async () => {
       const catalog = '/Names << /EmbeddedFiles << /Names [(a.txt) 100 0 R] >> >>';
       const objects = [
         '<< /Type /Filespec /F (a.txt) /EF << /F 101 0 R >> >>',
@@ -324,7 +324,7 @@ describe('a page of a PDF, read as people see it', function () {
     });
   });
 
-  it('reads the values of a form beside their labels, and text that stands on the page, but no comments', async () => {
+  it('reads the values of a form beside their labels, and text annotations, but no comments', async () => {
     const widget = (entries: string, rect: string) => `<< /Type /Annot /Subtype /Widget /P 10 0 R /Rect [${rect}] /F 4 ${entries} >>`; // prettier-ignore
     const objects = [
       widget('/FT /Tx /T (name) /V (Ana Prado) /DA (/Helv 12 Tf)', '110 695 300 715'),
@@ -352,7 +352,7 @@ describe('a page of a PDF, read as people see it', function () {
       `<< /Type /StructElem /S /${role} /P ${parent} 0 R /Pg 10 0 R /K [${kids}] ${entries} >>`;
     const parents = (numbers: number[]) => `<< /Nums [0 [${numbers.map((number) => `${number} 0 R`).join(' ')}]] >>`;
 
-    it('gives headings, order, alternative texts, and leaves furniture out', async () => {
+    it('provides headings, order and alternative texts, and marks headers that are left out', async () => {
       const content = [
         `/Artifact BMC ${written(['The running head', 50, 780])} EMC`,
         mark('P', 1, written(['It holds.', 50, 600])),
@@ -375,7 +375,7 @@ describe('a page of a PDF, read as people see it', function () {
       expect(warnings).to.deep.equal([]);
     });
 
-    it('gives tables, with cells over several rows and columns', async () => {
+    it('provides tables with cells over several rows and columns', async () => {
       const words: [string, number, number][] = [['Day', 50, 700], ['Time', 150, 700], ['Monday', 50, 680], ['Swim', 150, 680], ['Sail', 250, 680], ['Rest', 150, 660]]; // prettier-ignore
       const content = words.map((word, at) => mark('TD', at, written(word))).join('\n');
       const objects = [
@@ -400,7 +400,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('is not trusted if it leaves words out', async () => {
+    it('is ignored if it does not contain all words', async () => {
       const content = `${mark('P', 0, written(['Told.', 50, 700]))}\n${prose(600)}`;
       const objects = [
         '<< /Type /StructTreeRoot /K [101 0 R] /ParentTree 102 0 R >>',
@@ -413,7 +413,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('says what letters stand for that have no code', async () => {
+    it('provides the characters of letters that have no code', async () => {
       const content = `/Span << /ActualText <FEFF06450650> >> BDC ${written(['x', 50, 700])} EMC`;
       expect(await linesOf(content)).to.deep.equal(['\u0645\u0650']);
     });

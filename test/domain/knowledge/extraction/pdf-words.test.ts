@@ -9,7 +9,7 @@ const read = (visualText: string) => logical(Array.from(visualText, (text) => ({
 const joinedLines = (...texts: string[]) => joined(texts.map((text) => ({ text })), wordsOf(texts)); // prettier-ignore
 
 describe('lines of a PDF as text', () => {
-  it('puts words from right to left in the order of reading, and leaves numbers', () => {
+  it('puts words of right-to-left scripts in reading order, and leaves numbers as they are', () => {
     expect(read('.תוקד 90 ךשמנו')).to.equal('ונמשך 90 דקות.');
     expect(read('.תוקד 12:30-ב ליחתמ')).to.equal('מתחיל ב-12:30 דקות.');
     expect(read('היירפסב Sailing 101 רפסה')).to.equal('הספר Sailing 101 בספרייה');
@@ -17,7 +17,7 @@ describe('lines of a PDF as text', () => {
     expect(read('The word םולש means peace.')).to.equal('The word שלום means peace.');
   });
 
-  it('loses and adds no letter when it changes the order', () => {
+  it('neither loses nor adds letters when it changes the order', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', '1', '2', ' ', '.', ',', 'ש', 'ל', 'ع') }),
@@ -28,7 +28,7 @@ describe('lines of a PDF as text', () => {
     );
   });
 
-  it('joins lines of Chinese, Japanese and Thai without a blank, and of Korean with one', () => {
+  it('joins lines of Chinese, Japanese and Thai without a blank, and of Korean with a blank', () => {
     expect(joinedLines('潮水每天', '涨落两次。')).to.equal('潮水每天涨落两次。');
     expect(joinedLines('練習は毎週', 'ヨットで。')).to.equal('練習は毎週ヨットで。');
     expect(joinedLines('เรียนแล่น', 'เรือ')).to.equal('เรียนแล่นเรือ');
@@ -36,7 +36,7 @@ describe('lines of a PDF as text', () => {
     expect(joinedLines('one', 'two')).to.equal('one two');
   });
 
-  it('keeps a hyphen at the end of a line where the word has one', () => {
+  it('keeps a hyphen at the end of a line if the word occurs elsewhere with this hyphen', () => {
     expect(joinedLines('the anch-', 'or holds')).to.equal('the anchor holds');
     expect(joinedLines('a well-known boat is well-', 'known here')).to.equal('a well-known boat is well-known here');
     expect(joinedLines('the anch\u00AD', 'or holds')).to.equal('the anchor holds');
@@ -48,7 +48,7 @@ describe('lines of a PDF as text', () => {
     expect(joinedLines('1990-', '1995')).to.equal('1990-1995');
   });
 
-  it('maps shapes of letters to letters, and reports unknown shapes', () => {
+  it('converts presentation forms to letters, and reports unknown forms', () => {
     expect(['\uFB01', '\uFEE1', '\uFE12', '\u2F00', '\uF0B7', 'é'].map((shape) => letterOf(shape))).to.deep.equal([
       'fi', 'م', '。', '一', '•', 'é',
     ]); // prettier-ignore
@@ -57,12 +57,12 @@ describe('lines of a PDF as text', () => {
     ]); // prettier-ignore
   });
 
-  it('reads the texts of a PDF in their encodings', () => {
+  it('decodes the text strings of a PDF', () => {
     expect(textOfString('\u00FE\u00FF\u0006\u0045')).to.equal('\u0645');
     expect(textOfString('plain')).to.equal('plain');
   });
 
-  it('leaves out how letters are pronounced that stand below', () => {
+  it('omits the pronunciation of letters that is printed below them', () => {
     const letters = [
       { text: '東', x: 50, y: 700, width: 12, size: 12 },
       { text: '京', x: 62, y: 700, width: 12, size: 12 },
@@ -72,7 +72,7 @@ describe('lines of a PDF as text', () => {
     expect(linesOf(letters).map(({ text }) => text)).to.deep.equal(['東京の']);
   });
 
-  it('divides cells at upright lines, however near their words are', () => {
+  it('divides cells at vertical lines, even if their words are close together', () => {
     const letters = Array.from('ab', (text, at) => ({ text, x: 50 + at * 8, y: 700, width: 6, size: 12 }));
     const rule = { x: 57, y: 690, width: 0.5, height: 30 };
     expect(linesOf(letters, [rule])[0]?.segments.map(({ text }) => text)).to.deep.equal(['a', 'b']);

@@ -14,7 +14,7 @@ describe('reading text from PDF', function () {
   it('reads a book of 500 pages with each page’s words on that page only', async () => {
     const progress: string[] = [];
     const read = await readFrom(await book(500), {
-      onPage: (done, total) => progress.push(`page ${done} of ${total}`),
+      onPage: (pages, total) => progress.push(`page ${pages} of ${total}`),
     });
     expect(read.pageCount).to.equal(500);
     for (let page = 1; page <= 500; page++) {
@@ -55,7 +55,7 @@ describe('reading text from PDF', function () {
     expect(read.passages.map(({ text }) => text)).to.deep.equal([`${first}\n\n${second}`]);
   });
 
-  it('joins words hyphenated at line ends, and keeps real hyphens', async () => {
+  it('joins words that were hyphenated at line ends, and keeps real hyphens', async () => {
     const lines = [
       'A bowline is a well-known knot.',
       'It holds the anch-',
@@ -71,7 +71,7 @@ describe('reading text from PDF', function () {
     ]);
   });
 
-  it('reads larger letters as headings, which continue on later pages', async () => {
+  it('reads larger letters as headings, which are also valid for later pages', async () => {
     const read = await readFrom(
       await pdfOf(3, (pdf, page) => {
         if (page === 1) pdf.fontSize(20).text('Knots');
@@ -100,7 +100,7 @@ describe('reading text from PDF', function () {
     expect([read.pageCount, read.passages.map(({ page }) => page)]).to.deep.equal([4, [3]]);
   });
 
-  it('rejects a PDF of images only as no_text', async () => {
+  it('rejects a PDF that contains only images as no_text', async () => {
     expect(await refusalOf(await pdfOf(3, (pdf) => pdf.image(png, 50, 50, { width: 300 })))).to.equal('no_text');
   });
 
@@ -117,13 +117,13 @@ describe('reading text from PDF', function () {
     expect(await refusalOf(`%PDF-1.7\n${'x'.repeat(5_000)}`)).to.equal('file_corrupt');
   });
 
-  it('rejects or repairs a PDF that is cut anywhere, without an internal error', async () => {
+  it('rejects or repairs a PDF that is cut at any position, without an internal error', async () => {
     const whole = await book(20);
     for (const part of [0.1, 0.3, 0.5, 0.7, 0.9, 0.99]) {
       const code = await refusalOf(whole.slice(0, Math.floor(whole.length * part))).catch(
         (error: Error) => error.message,
       );
-      expect(['file_corrupt', 'no_text', 'It can be read.'], `cut at ${part}`).to.include(code);
+      expect(['file_corrupt', 'no_text', 'The file can be read.'], `cut at ${part}`).to.include(code);
     }
   });
 

@@ -29,7 +29,7 @@ const warningsOf = async (shapes: string, slide: Omit<Slide, 'shapes'> = {}, fur
 };
 
 describe('reading slides', () => {
-  it('reads the title first, then the shapes in file order, a group at its own position', async () => {
+  it('reads the title first, then the shapes in file order, and a group at its own position', async () => {
     const shapes =
       text('one') +
       `<p:grpSp>${named('GrpSp')}${text('two')}<p:grpSp>${text('three')}</p:grpSp></p:grpSp>` +
@@ -40,7 +40,7 @@ describe('reading slides', () => {
     ]);
   });
 
-  it('reads the shapes of a column from the top down, and keeps the order of the file beside each other', async () => {
+  it('reads the shapes of a column from top to bottom, and shapes side by side in file order', async () => {
     const at = (words: string, x: number, y: number, cx = 10, cy = 10) =>
       text(words).replace(
         '<p:spPr>',
@@ -58,7 +58,7 @@ describe('reading slides', () => {
     expect(await blocksOf(over)).to.deep.equal(['one', 'upon']);
   });
 
-  it('reads no number, date and footer of a slide, but fields and line breaks inside a text', async () => {
+  it('omits number, date and footer of a slide, but reads fields and line breaks inside a text', async () => {
     const furniture = ['sldNum', 'dt', 'ftr', 'hdr'].map((type) =>
       shape(p(run('7')), { place: `<p:ph type="${type}"/>` }),
     );
@@ -66,7 +66,7 @@ describe('reading slides', () => {
     expect(await blocksOf(furniture.join('') + shape(p(contents)))).to.deep.equal(['Slide 7 of 9']);
   });
 
-  it('keeps raised and lowered letters apart, by the run and by the style of its paragraph', async () => {
+  it('separates raised and lowered letters, set by the run or by the style of its paragraph', async () => {
     expect(
       await blocksOf(
         shape(p(run('10') + run('3', ' baseline="30000"') + run(' H') + run('2', ' baseline="-25000"') + run('O'))),
@@ -77,13 +77,13 @@ describe('reading slides', () => {
     expect(await blocksOf(shape(p(run('10', ' baseline="0"') + run('3')), { list }))).to.deep.equal(['10³']);
   });
 
-  it('reads signs of symbol fonts', async () => {
+  it('reads the signs of symbol fonts', async () => {
     const arrow = run('à', '', '<a:sym typeface="Wingdings"/>');
     expect(await blocksOf(shape(p(run('ebb ') + arrow + run(' flood à'))))).to.deep.equal(['ebb 🡪 flood à']);
     expect(await blocksOf(shape(p(run('a', '', '<a:latin typeface="Symbol"/>'))))).to.deep.equal(['α']);
   });
 
-  it('reads equations once, in a text and as a whole shape', async () => {
+  it('reads equations once, inside a text and as a whole shape', async () => {
     const equation =
       '<a14:m><m:oMathPara><m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath></m:oMathPara></a14:m>';
     const either = (choice: string, fallback: string) =>
@@ -118,7 +118,7 @@ describe('reading slides', () => {
       ]); // prettier-ignore
     });
 
-    it('are numbered by their shape, the layout and the master', async () => {
+    it('take their numbers from their shape, the layout or the master', async () => {
       const list = (type: string) => `<a:lvl1pPr><a:buAutoNum type="${type}"/></a:lvl1pPr>`;
       const place = '<p:ph idx="1"/>';
       const tree = (inside: string) => `<p:cSld><p:spTree>${inside}</p:spTree></p:cSld>`;
@@ -148,7 +148,7 @@ describe('reading slides', () => {
     const table = (rows: string[], properties = '') =>
       frame(`<a:tbl><a:tblPr${properties}/>${rows.map((cells) => `<a:tr>${cells}</a:tr>`).join('')}</a:tbl>`);
 
-    it('keep the column of each cell, with empty, wide and high ones', async () => {
+    it('keep the column of each cell, also beside empty, wide and high cells', async () => {
       const rows = [
         cell('Day') + cell('Morning') + cell('Evening'),
         cell('Monday', ' rowSpan="2"') + cell('') + cell('Sail'),
@@ -163,7 +163,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('have their first row in every passage if it is set apart', async () => {
+    it('repeat their first row in every passage if it is marked as header', async () => {
       const rows = [
         cell('Knot') + cell('1'),
         ...Array.from({ length: 60 }, (_, at) => cell(`Knot ${at}`) + cell(`${at} minutes`)),
@@ -196,7 +196,7 @@ describe('reading slides', () => {
       ]); // prettier-ignore
     });
 
-    it('have percentages, dates and categories of several levels as they are shown', async () => {
+    it('show percentages, dates and categories of several levels as PowerPoint does', async () => {
       expect(await readChart(chart(series('Share', ['a'], ['0.256'], '0.0%')))).to.deep.equal([
         'a',
         '| Share',
@@ -208,7 +208,7 @@ describe('reading slides', () => {
       expect(await readChart(chart(levels))).to.deep.equal(['a', '2026 May | 1', '2026 June | 2', '2027 May | 3']);
     });
 
-    it('of points have both values, and series of other categories a table each', async () => {
+    it('of points have both values, and become several tables if their categories differ', async () => {
       const point = (name: string, x: string[], y: string[]) =>
         `<c:ser><c:tx><c:v>${name}</c:v></c:tx><c:xVal><c:numLit>${points(x)}</c:numLit></c:xVal><c:yVal><c:numLit>${points(y)}</c:numLit></c:yVal></c:ser>`;
       expect(await readChart(chart(point('A', ['1', '2'], ['10', '20']) + point('B', ['3'], ['30'])))).to.deep.equal([
@@ -221,7 +221,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('of the newer kind are read, and their fallback is not', async () => {
+    it('of the newer kind are read instead of their fallback', async () => {
       const xml = partXml(
         'cx:chartSpace',
         `<cx:chartData><cx:data id="0"><cx:strDim type="cat"><cx:lvl><cx:pt idx="0">Bow</cx:pt><cx:pt idx="1">Stern</cx:pt></cx:lvl></cx:strDim><cx:numDim type="val"><cx:lvl formatCode="General"><cx:pt idx="0">3</cx:pt><cx:pt idx="1">5</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData><cx:chart><cx:title><cx:tx><cx:rich>${p(run('Knots'))}</cx:rich></cx:tx></cx:title><cx:plotArea><cx:plotAreaRegion><cx:series><cx:tx><cx:txData><cx:v>Used</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart>`,
@@ -235,7 +235,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('without stored values, broken or missing, are a warning on their slide', async () => {
+    it('cause a warning on their slide if their values are missing or broken', async () => {
       for (const [name, xml] of [
         ['empty', chart('<c:barChart/>')],
         ['broken', '<c:chartSpace><c:chart>'],
@@ -247,14 +247,14 @@ describe('reading slides', () => {
       expect(await warningsOf(text('a') + chartFrame, { relations })).to.deep.equal(['part_skipped 1 on 2']);
     });
 
-    it('that unpack to too much are refused as too_large', async () => {
+    it('are refused as too_large if they unpack to too many bytes', async () => {
       const xml = chart(series('x', ['y'.repeat(70 * 1_024 * 1_024)], ['1']));
       expect(await refusalOf(slidesOf([{ shapes: chartFrame, relations }], { 'ppt/charts/chart1.xml': xml }))).to.equal(
         'too_large',
       );
     }).timeout(30_000);
 
-    it('of nodes are read in their order, each node once, also where nodes lead in a circle', async () => {
+    it('of nodes are read in order, each node once, even if the nodes form a circle', async () => {
       const node = (id: string, words: string, type = 'node') =>
         `<dgm:pt modelId="${id}" type="${type}"><dgm:t>${words === '' ? '' : p(run(words))}</dgm:t></dgm:pt>`;
       const leads = (from: string, to: string, order: number, type = 'parOf') =>
@@ -273,8 +273,8 @@ describe('reading slides', () => {
     });
   });
 
-  describe('what is not seen or cannot be read', () => {
-    it('is left out of hidden slides and shapes with a warning, and slides keep their numbers', async () => {
+  describe('content that is hidden or cannot be read', () => {
+    it('in hidden slides and shapes is left out with a warning, and slides keep their numbers', async () => {
       const file = await read([
         { shapes: text('one') },
         { shapes: text('two'), attributes: ' show="0"', notes: text('said') },
@@ -285,7 +285,7 @@ describe('reading slides', () => {
       expect(file.warnings).to.deep.equal([{ code: 'hidden_left_out', count: 2, pages: [2, 3] }]);
     });
 
-    it('is told of pictures: alone on a slide, or beside words without an alternative text', async () => {
+    it('causes a warning for a picture alone on a slide, or a picture without an alternative text', async () => {
       const decorative = '<a:extLst><a:ext uri="{C}"><adec:decorative val="1"/></a:ext></a:extLst>';
       expect(await warningsOf(picture())).to.deep.equal(['page_is_a_picture 1 on 2']);
       expect(await warningsOf(picture(' descr="A scan"'))).to.deep.equal(['page_is_a_picture 1 on 2']);
@@ -306,7 +306,7 @@ describe('reading slides', () => {
       expect(await warningsOf('')).to.deep.equal([]);
     });
 
-    it('is told of embedded documents, ink and videos', async () => {
+    it('causes a warning for embedded documents, ink and videos', async () => {
       expect(
         await warningsOf(text('a') + frame('<p:oleObj progId="Excel.Sheet.12"><p:pic/></p:oleObj>')),
       ).to.deep.equal(['part_skipped 1 on 2']);
@@ -316,7 +316,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('is told of a broken slide, and a file without a slide that can be read is file_corrupt', async () => {
+    it('causes a warning for a broken slide, or file_corrupt if no slide can be read', async () => {
       const broken = { 'ppt/slides/slide1.xml': '<p:sld><p:cSld>' };
       const file = await read([{ shapes: text('one') }, { shapes: text('two') }], broken);
       expect(shortly(file)).to.deep.equal([{ page: 2, headings: [], blocks: ['two'] }]);
@@ -328,14 +328,14 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('is all of a file whose groups are nested too deep', async () => {
+    it('makes a file file_corrupt if its groups are nested too deep', async () => {
       const deep = (depth: number) => '<p:grpSp>'.repeat(depth) + text('a') + '</p:grpSp>'.repeat(depth);
       expect(await blocksOf(deep(1_900))).to.deep.equal(['a']);
       expect(await refusalOf(slidesOf([{ shapes: deep(20_000) }]))).to.equal('file_corrupt');
     }).timeout(30_000);
   });
 
-  it('has every word of generated slides once and in order', async () => {
+  it('contains every word of generated slides once and in order', async () => {
     const words = fc
       .array(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 4 })
       .map((all) => all.join(' '));

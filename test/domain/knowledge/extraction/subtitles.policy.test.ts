@@ -27,7 +27,7 @@ const passagesOf = (cues: readonly Cue[]) => {
 const vtt = (...cues: string[]) => ['WEBVTT', ...cues].join('\n\n');
 
 describe('subtitles', () => {
-  it('are WebVTT, with names, notes and styles between the cues', () => {
+  it('accept WebVTT with names, notes and styles between the cues', () => {
     const file = vtt(
       'STYLE\n::cue { color: red }',
       'NOTE for editors',
@@ -62,7 +62,7 @@ describe('subtitles', () => {
     ]);
   });
 
-  it('are SRT, whose places and fonts go and whose letters stay', () => {
+  it('accept SRT, drop its positions and fonts, and keep its letters', () => {
     const file =
       '1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<font color="red">A & <i>b</i> < c</font>\r\n\r\n2\r\n00:00:03,5 --> 00:00:04,000\r\n\r\n' +
       '3\r\n00:00:05,000 --> 00:00:06,000\r\nlong --> short\r\n';
@@ -89,11 +89,11 @@ describe('subtitles', () => {
   ] as const)
     it(`are refused with their line: ${what}`, () => expect(faultOf(file, 10_000)).to.equal(fault));
 
-  it('may end a second after the video, and begin where the one before ends', () => {
+  it('may end a second after the video, and may begin at the end of the cue before', () => {
     expect(faultOf(vtt('00:01.000 --> 00:09.000\na', '00:09.000 --> 00:11.000\nb'), 10_000)).to.equal('none');
   });
 
-  it('are 20,000 cues at most', () => {
+  it('have at most 20,000 cues', () => {
     const cues = Array.from({ length: 20_001 }, (_, at) => ({
       fromMs: at * 10,
       toMs: at * 10 + 10,
@@ -104,7 +104,7 @@ describe('subtitles', () => {
     expect(faultOf(toWebVtt(cues))).to.equal('too_many_cues in line 60003');
   });
 
-  it('are joined to sentences over several cues, and not over a long silence', () => {
+  it('are joined to sentences over several cues, but not over a long silence', () => {
     const cues = parseSubtitles(
       vtt(
         '00:01.000 --> 00:03.000\nTie the rope',

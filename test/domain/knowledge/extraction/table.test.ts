@@ -26,8 +26,8 @@ function read(rows: (string | Given)[][], headerRows = 0): Paragraph[] {
 
 const textsOf = (rows: (string | Given)[][], headerRows?: number) => read(rows, headerRows).map(({ text }) => text);
 
-describe('a table, read out', () => {
-  it('keeps the column of each cell beside empty ones', () => {
+describe('a table in a file', () => {
+  it('keeps the column of each cell beside empty cells', () => {
     expect(textsOf([['Knot', 'Use', 'Minutes'], ['Bowline', '', '60'], ['', 'Mooring', '5']])).to.deep.equal([
       'Knot | Use | Minutes',
       'Bowline | | 60',
@@ -35,7 +35,7 @@ describe('a table, read out', () => {
     ]); // prettier-ignore
   });
 
-  it('repeats the words of a cell in each row and column that it reaches over', () => {
+  it('repeats the words of a cell in each row and column that the cell spans', () => {
     const rows = [
       ['Day', 'Morning', 'Evening'],
       [{ text: 'Monday', rowspan: 2 }, 'Knots', 'Sails'],
@@ -52,7 +52,7 @@ describe('a table, read out', () => {
     ]);
   });
 
-  it('has the words of a cell over the whole row once', () => {
+  it('contains the words of a cell over the whole row once', () => {
     expect(textsOf([['a', 'b'], [{ text: 'Prices of 2027', colspan: 2 }], ['c', 'd']])).to.deep.equal([
       'a | b',
       'Prices of 2027',
@@ -60,16 +60,16 @@ describe('a table, read out', () => {
     ]);
   });
 
-  it('leaves out rows and columns without words, and is a list if one column remains', () => {
+  it('omits rows and columns without words, and becomes a list if only one column remains', () => {
     expect(textsOf([['', ''], ['a', ''], ['b', '']])).to.deep.equal(['a', 'b']); // prettier-ignore
     expect(textsOf([])).to.deep.equal([]);
   });
 
-  it('marks a bar inside a cell, which would look like the next column', () => {
+  it('escapes a bar inside a cell, which would look like the border of a column', () => {
     expect(textsOf([['a | b', 'c']])).to.deep.equal([String.raw`a \| b | c`]);
   });
 
-  it('gives its rows the header that is marked, of several rows by column', () => {
+  it('gives its rows the marked header, and joins several header rows by column', () => {
     const rows = [
       ['Course', { text: 'Price', colspan: 2 }],
       ['', 'EUR', 'USD'],
@@ -82,14 +82,14 @@ describe('a table, read out', () => {
     });
   });
 
-  it('treats the first row as header if none is marked and all its cells have letters', () => {
+  it('uses the first row as header if no row is marked and all its cells have letters', () => {
     expect(read([['Knot', 'Minutes'], ['Bowline', '2']]).at(-1)?.header).to.equal('Knot | Minutes'); // prettier-ignore
     expect(read([['Knot', '12'], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
     expect(read([['Knot', ''], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
     expect(read([['x'.repeat(150), 'y'.repeat(150)], ['a', 'b']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
   });
 
-  it('is too large with millions of cells that reach over others', () => {
+  it('is too large if its cells span millions of cells', () => {
     const table = new TableBuilder();
     const fill = () => {
       for (let row = 0; row < 3_000; row++) {
@@ -100,7 +100,7 @@ describe('a table, read out', () => {
     expect(fill).to.throw('too_large');
   });
 
-  it('has each value in the row and under the header that it was given in, and the header in each passage', () => {
+  it('keeps each value in its row and under its header, and has the header in each passage', () => {
     const value = fc.stringMatching(/^[a-z]{0,6}$/);
     const tables = fc
       .integer({ min: 2, max: 6 })

@@ -6,7 +6,7 @@ import { isStorableText } from '../../../../platform/core/storable-text.ts';
 describe('text of passages', () => {
   const anyText = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => `${text}\uD83D\u0000${text}\uDE00`);
 
-  it('can be stored in Postgres after cleaning, and cleaning again changes nothing', () => {
+  it('is accepted by Postgres after it is cleaned, and does not change when it is cleaned again', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const clean = cleanText(text);
@@ -21,31 +21,31 @@ describe('text of passages', () => {
 
   for (const { what, text, clean } of [
     { what: 'loses NUL and other control characters', text: 'a\u0000b\u0007c\u009Fd', clean: 'abcd' },
-    { what: 'has the replacement character for half of a surrogate pair', text: 'a\uD83Db', clean: 'a\uFFFDb' },
-    { what: 'has letters composed with their accents', text: 'Sa\u0303o', clean: 'São' },
+    { what: 'has the replacement character instead of half a surrogate pair', text: 'a\uD83Db', clean: 'a\uFFFDb' },
+    { what: 'has letters combined with their accents', text: 'Sa\u0303o', clean: 'São' },
     { what: 'loses soft hyphens and zero-width spaces', text: 'sail\u00ADing\u200B boat\uFEFF', clean: 'sailing boat' },
-    { what: 'loses marks of direction', text: 'a\u202Eb\u2066c', clean: 'abc' },
+    { what: 'loses direction marks', text: 'a\u202Eb\u2066c', clean: 'abc' },
     {
-      what: 'keeps a joiner between emoji, and loses one between letters',
+      what: 'keeps a zero-width joiner between emoji, and loses a joiner between letters',
       text: '👩\u200D🚀 a\u200Db',
       clean: '👩\u200D🚀 ab',
     },
     {
-      what: 'keeps joiners where the script of the word uses them',
+      what: 'keeps zero-width joiners in scripts that use them',
       text: 'می\u200Cروم क्\u200Dष शब्\u200D अ\u200Cb a\u200Cb ک\u200C\u200Cک',
       clean: 'می\u200Cروم क्\u200Dष शब्\u200D अb ab ک\u200Cک',
     },
-    { what: 'has plain spaces for hard spaces', text: '10\u00A0000\u202Fkm', clean: '10 000 km' },
-    { what: 'has line feeds for all line ends', text: 'a\r\nb\rc\u2028d', clean: 'a\nb\nc\nd' },
+    { what: 'has normal spaces instead of non-breaking spaces', text: '10\u00A0000\u202Fkm', clean: '10 000 km' },
+    { what: 'has line feeds instead of all other line ends', text: 'a\r\nb\rc\u2028d', clean: 'a\nb\nc\nd' },
   ]) {
     it(what, () => expect(cleanText(text)).to.equal(clean));
   }
 
-  it('has one space for each run of white space on a line', () => {
+  it('has one space instead of each run of white space on a line', () => {
     expect(cleanLine(' a \t\n\u00A0b  c ')).to.equal('a b c');
   });
 
-  it('has its length counted in characters, not in surrogates', () => {
+  it('is measured in characters, not in UTF-16 units', () => {
     expect(lengthOf('a👩‍🚀é')).to.equal(Array.from('a👩‍🚀é').length);
     expect(['\u{10000}', '\u{103ff}', '\u{10fc00}', '\u{10ffff}', '\ue000'].map(lengthOf)).to.deep.equal([
       1, 1, 1, 1, 1,
@@ -57,7 +57,7 @@ describe('text of passages', () => {
     );
   });
 
-  it('has words if it has letters or digits', () => {
+  it('contains words if it has letters or digits', () => {
     expect(['ç', '7', 'x'].every(hasWords)).to.equal(true);
     expect(['', ' ', '•—…', '|'].some(hasWords)).to.equal(false);
   });

@@ -10,14 +10,14 @@ const paragraphsOf = async (text: string) =>
     paragraphs.map((paragraph) => [paragraph.kind, paragraph.text]),
   );
 
-describe('plain text, read out', () => {
+describe('a plain text file', () => {
   const full = [
     'This line goes on for so long that the next word had no room in it and',
     'stands in the line below, as in many a text that a program has broken',
     'into lines.',
   ];
 
-  it('keeps lines that end before their end, and joins lines that were full', async () => {
+  it('keeps the ends of short lines, and joins lines that fill the width', async () => {
     expect(await paragraphsOf(`12 Rua Augusta\nLisboa\n\n${full.join('\n')}\n\n- buoys\n- ropes`)).to.deep.equal([
       ['lines', '12 Rua Augusta\nLisboa'],
       ['prose', full.join(' ')],
@@ -25,7 +25,7 @@ describe('plain text, read out', () => {
     ]);
   });
 
-  it('keeps full lines that begin items, and lines with paragraphs of their own', async () => {
+  it('keeps full lines that begin items, and full lines that are paragraphs of their own', async () => {
     expect(await paragraphsOf(full.map((line) => `- ${line}`).join('\r\n'))).to.deep.equal([
       ['lines', full.map((line) => `- ${line}`).join('\n')],
     ]);
@@ -33,31 +33,31 @@ describe('plain text, read out', () => {
     expect(await paragraphsOf(`Title\n${long}\n${long}`)).to.deep.equal([['lines', 'Title'], ['prose', long], ['prose', long]]); // prettier-ignore
   });
 
-  it('joins full lines of Chinese without blanks, and keeps lines of a poem', async () => {
+  it('joins full lines of Chinese without blanks, and keeps the lines of a poem', async () => {
     const line = '漢字'.repeat(18);
     expect(await paragraphsOf(`${line}\n${line}\n漢字`)).to.deep.equal([['prose', `${line}${line}漢字`]]);
     expect(await paragraphsOf('春眠不覺曉\n處處聞啼鳥')).to.deep.equal([['lines', '春眠不覺曉\n處處聞啼鳥']]);
   });
 
-  it('is read as it is, whatever stands in it, if it is announced as plain', async () => {
+  it('is read without interpretation if its type is plain text', async () => {
     const text = '# a *b*\n[c](d) <b>e</b> &amp; $f$\n```';
     expect(shortly(await readFrom(text, { says: 'text/plain' }))).to.deep.equal([
       { headings: [], blocks: ['# a *b*', '[c](d) <b>e</b> &amp; $f$', '```'] },
     ]);
   });
 
-  it('is a text if it is announced so and begins like a file of another kind', async () => {
+  it('is read as text if its type says so, even if it begins like another kind of file', async () => {
     for (const text of ['A PDF begins with %PDF-1.7.', 'PK is short for Paderborn.', 'BEGIN:VCARD'])
       expect(shortly(await readFrom(text, { says: 'text/plain' }))[0]?.blocks).to.deep.equal([text]);
   });
 
-  it('takes a time that grows with the text alone', () => {
+  it('takes a time that grows linearly with the text', () => {
     for (const piece of ['\n', ' \n', '漢\n', '漢 ', ' ', 'a\n'])
       expectLinear(piece, manyTimes(piece, { begin: '漢', end: '漢' }), joinUnspaced, 16_000);
   }).timeout(30_000);
 });
 
-describe('the kind of a text', () => {
+describe('the detected kind of a text file', () => {
   const page = '<!-- a --><!DOCTYPE html><p>b';
   for (const { text, says, kind } of [
     { text: '# a', says: null, kind: 'markdown' },
@@ -77,11 +77,11 @@ describe('the kind of a text', () => {
     it(`of ${text} announced as ${says} is ${kind}`, () => expect(kindOfText(text, says)).to.equal(kind));
 });
 
-describe('the letters of a text', () => {
+describe('the bytes of a text file', () => {
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : Buffer.from(part))));
 
-  it('use the encoding that a page names if they are not UTF-8', () => {
+  it('use the encoding that an HTML page names if they are not UTF-8', () => {
     const japanese = [0x8a, 0xbf, 0x8e, 0x9a]; // 漢字
     expect(decodeText(bytes('<meta charset="Shift_JIS"><p>', japanese))).to.contain('<p>漢字');
     expect(decodeText(bytes('<?xml version="1.0" encoding="gb18030"?><html>', [0xd6, 0xd0]))).to.contain('<html>中');
@@ -89,7 +89,7 @@ describe('the letters of a text', () => {
     expect(decodeText(bytes(content, [0xcc]))).to.contain('>М');
   });
 
-  it('are recognized as UTF-16 without a mark', () => {
+  it('are recognized as UTF-16 without a byte-order mark', () => {
     const little = Buffer.from('Às 9 horas, 漢字.', 'utf16le');
     expect([decodeText(little), decodeText(Buffer.from(little).swap16())]).to.deep.equal([
       'Às 9 horas, 漢字.',

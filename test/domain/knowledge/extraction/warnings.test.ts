@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { SectionBuilder } from '../../../../domain/knowledge/extraction/sections.ts';
 
-describe('what could not be read of a file', () => {
-  it('is told once a kind, with how often and on which pages', () => {
+describe('warnings about content that could not be read', () => {
+  it('occur once for each kind, with the number of cases and the pages', () => {
     const into = new SectionBuilder();
     into.startPage(2, false);
     into.warn('picture_without_text');
@@ -16,7 +16,7 @@ describe('what could not be read of a file', () => {
     ]);
   });
 
-  it('has no pages where the file has none, and 100 at most', () => {
+  it('have no pages if the file has no pages, and name at most 100 pages', () => {
     const into = new SectionBuilder();
     into.warn('part_skipped');
     expect(into.warnings()).to.deep.equal([{ code: 'part_skipped', count: 1, pages: [] }]);
@@ -24,8 +24,8 @@ describe('what could not be read of a file', () => {
       into.startPage(page, false);
       into.warn('part_skipped');
     }
-    const [told] = into.warnings();
-    expect(told?.count).to.equal(151);
-    expect(told?.pages).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
+    const [warning] = into.warnings();
+    expect(warning?.count).to.equal(151);
+    expect(warning?.pages).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
   });
 });

@@ -29,11 +29,11 @@ const warningsOf = async (body: string, parts?: Parts) => {
 describe('reading a Word file', function () {
   this.timeout(60_000);
 
-  describe('parts', () => {
+  describe('parts of the file', () => {
     const document = partXml('w:document', `<w:body>${para('Tides')}</w:body>`);
     const type = 'wordprocessingml.document.main+xml';
     const files: Record<string, Record<string, string>> = {
-      'a main part that a relation names': {
+      'a main part that a relationship names': {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'word/document2.xml'] }),
         'word/document2.xml': document,
       },
@@ -41,7 +41,7 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', '/word/document2.xml'] }),
         'word/document2.xml': document,
       },
-      'a target in another case': {
+      'a target that differs in upper and lower case': {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'Word/Document.XML'] }),
         'word/document.xml': document,
       },
@@ -49,11 +49,11 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'word/my%20document.xml'] }),
         'word/my document.xml': document,
       },
-      'a main part that the types of contents alone name': {
+      'a main part that only the list of content types names': {
         '[Content_Types].xml': contentTypesXml({ 'a/b.xml': type }),
         'a/b.xml': document,
       },
-      'a main part with its usual name alone': { 'word/document.xml': document },
+      'a main part that has only its usual name': { 'word/document.xml': document },
       'the strict relation': {
         '_rels/.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument" Target="word/document2.xml"/></Relationships>`,
         'word/document2.xml': document,
@@ -64,7 +64,7 @@ describe('reading a Word file', function () {
         expect(shortly(await readHere(packageOf(parts)))).to.deep.equal([{ headings: [], blocks: ['Tides'] }]);
       });
 
-    it('reads strict namespaces, and other prefixes than the usual ones', async () => {
+    it('reads strict namespaces, and unusual prefixes', async () => {
       const strict = documentXml(['Tides']).replace(/http:[^"]*/, 'http://purl.oclc.org/ooxml/wordprocessingml/main');
       expect(shortly(await readHere(bareDocx(strict)))[0]?.blocks).to.deep.equal(['Tides']);
       const prefixed = documentXml(['Tides']).replaceAll('w:', 'x1:').replace('xmlns:w=', 'xmlns:x1=');
@@ -88,13 +88,13 @@ describe('reading a Word file', function () {
       }
     });
 
-    it('is refused as file_corrupt if its main part is cut or closes what is not open', async () => {
+    it('are refused as file_corrupt if the main part is cut or closes an element that is not open', async () => {
       const whole = documentXml(['Tides', 'Knots']);
       for (const end of [20, 40, 100]) expect(await refusalOf(bareDocx(whole.slice(0, -end)))).to.equal('file_corrupt');
       expect(await refusalOf(bareDocx(documentXml(['a</w:r>'])))).to.equal('file_corrupt');
     });
 
-    it('is refused as file_corrupt if its elements are nested too deep to be a document', async () => {
+    it('are refused as file_corrupt if the elements are nested too deep', async () => {
       const nested = '<w:sdt><w:sdtContent>'.repeat(20_000) + para('a') + '</w:sdtContent></w:sdt>'.repeat(20_000);
       expect(await refusalOf(wordOf(nested))).to.equal('file_corrupt');
       const many = '<w:sdt><w:sdtContent>'.repeat(900) + para('a') + '</w:sdtContent></w:sdt>'.repeat(900);
@@ -103,7 +103,7 @@ describe('reading a Word file', function () {
   });
 
   describe('headings', () => {
-    it('are found by outline level, by name in other languages, and by the style that a style is based on', async () => {
+    it('are found by outline level, by a name in another language, and by the base style of a style', async () => {
       const styles = [
         style('Titel', 'Title'),
         style('berschrift1', 'heading 1', '<w:pPr><w:outlineLvl w:val="0"/></w:pPr>'),
@@ -139,7 +139,7 @@ describe('reading a Word file', function () {
     const restart = '<w:vMerge w:val="restart"/>';
     const goesOn = '<w:vMerge/>';
 
-    it('keep the column of each cell, with empty, wide, high and late ones', async () => {
+    it('keep the column of each cell, also beside empty, wide, high and late cells', async () => {
       const rows = [
         row(cell('Day') + cell('Morning') + cell('Noon') + cell('Evening')),
         row(cell('Monday', restart) + cell('') + cell('Sail', '<w:gridSpan w:val="2"/>')),
@@ -156,7 +156,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('have their header in every passage, by the row or by the style of the table', async () => {
+    it('repeat their header in every passage if the row or the table style marks it', async () => {
       const rows = Array.from({ length: 60 }, (_, at) => row(cell(`Knot ${at}`) + cell(`${at} minutes`))).join('');
       const header = cell('Knot') + cell('1');
       const marked = table(row(header, '<w:tblHeader/>') + rows);
@@ -171,7 +171,7 @@ describe('reading a Word file', function () {
       expect(plain.passages[1]?.text.split('\n')[0]).to.match(/^Knot \d+ \|/);
     });
 
-    it('leave out deleted rows and cells, and hidden rows with a warning', async () => {
+    it('omit deleted rows and cells, and hidden rows with a warning', async () => {
       const rows =
         row(cell('a') + cell('b')) +
         row(cell('gone') + cell('gone'), '<w:del w:id="1"/>') +
@@ -182,7 +182,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'hidden_left_out', count: 1, pages: [] }]);
     });
 
-    it('that stand in a cell are read there, and a frame around paragraphs is no table', async () => {
+    it('are read inside the cell that contains them, and a frame around paragraphs is no table', async () => {
       const inner = table(row(cell('Port') + cell('Red')) + row(cell('Starboard') + cell('Green')));
       const outer =
         row(cell('Sign') + cell('Meaning')) + row(cell('Lights') + `<w:tc>${para('Sides:')}${inner}</w:tc>`);
@@ -194,7 +194,7 @@ describe('reading a Word file', function () {
       expect(shortly(await read(framed))).to.deep.equal([{ headings: ['Knots'], blocks: ['They hold.'] }]);
     });
 
-    it('of any shape keep each word in its row and column', async () => {
+    it('keep each word in its row and column, for tables of any shape', async () => {
       const shapes = fc.array(fc.array(fc.stringMatching(/^[a-z]{0,5}$/), { minLength: 3, maxLength: 3 }), {
         minLength: 1,
         maxLength: 12,
@@ -220,7 +220,7 @@ describe('reading a Word file', function () {
     const up = '<w:vertAlign w:val="superscript"/>';
     const down = '<w:vertAlign w:val="subscript"/>';
 
-    it('stay separate from their neighbours if they are raised or lowered', async () => {
+    it('are separated from their neighbours if they are raised or lowered', async () => {
       expect(await textOf(run('10') + run('1', up) + run('2', up) + run(' m'))).to.equal('10¹² m');
       expect(await textOf(run('H') + run('2', down) + run('O'))).to.equal('H₂O');
       expect(await textOf(run('10') + run('3', '<w:position w:val="8"/>'))).to.equal('10³');
@@ -242,7 +242,7 @@ describe('reading a Word file', function () {
       expect(await textOf(contents)).to.equal('one two three four five co-op catamaran');
     });
 
-    it('of symbol fonts are the signs that people see; unknown ones are a warning', async () => {
+    it('of symbol fonts become the signs that people see; unknown signs cause a warning', async () => {
       const sym = (font: string, code: string) => `<w:r><w:sym w:font="${font}" w:char="${code}"/></w:r>`;
       expect(await textOf(run('Turn ') + sym('Symbol', 'F062'))).to.equal('Turn β');
       expect(await textOf(run('a \uF0B3 b'))).to.equal('a ≥ b');
@@ -253,7 +253,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'letters_unmapped', count: 1, pages: [] }]);
     });
 
-    it('under furigana have their reading once, in brackets behind the word', async () => {
+    it('with furigana have their reading once, in brackets after the word', async () => {
       const ruby = (base: string, reading: string) =>
         `<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>${reading}</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>${base}</w:t></w:r></w:rubyBase></w:ruby></w:r>`;
       expect(await textOf(run('毎朝、') + ruby('港', 'みなと') + run('で'))).to.equal('毎朝、港(みなと)で');
@@ -267,7 +267,7 @@ describe('reading a Word file', function () {
       expect(await textOf(`<w:sdt><w:sdtPr/><w:sdtContent>${run('Ana')}</w:sdtContent></w:sdt>`)).to.equal('Ana');
     });
 
-    it('of a large first letter belong to the word behind', async () => {
+    it('of an enlarged first letter belong to the word after it', async () => {
       const body = para('O', '<w:framePr w:dropCap="drop" w:lines="3"/>') + para('nce upon a time');
       expect(await blocksOf(body)).to.deep.equal(['Once upon a time']);
     });
@@ -288,7 +288,7 @@ describe('reading a Word file', function () {
       expect(await blocksOf(p(run('a') + begin) + para('b'))).to.deep.equal(['a', 'b']);
     });
 
-    it('show boxes and choices, and no placeholder', async () => {
+    it('show check boxes and choices, but no placeholders', async () => {
       const box = (data: string) =>
         `<w:r><w:fldChar w:fldCharType="begin"><w:ffData>${data}</w:ffData></w:fldChar></w:r><w:r><w:instrText>FORM</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`;
       expect(await textOf(box('<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>') + run(' swims'))).to.equal(
@@ -308,7 +308,7 @@ describe('reading a Word file', function () {
   });
 
   describe('changes, comments and hidden words', () => {
-    it('are read as if all changes were accepted, without comments', async () => {
+    it('are read as if all changes were accepted and without comments', async () => {
       const contents =
         run('opens at ') +
         `<w:del><w:r><w:delText>nine</w:delText></w:r></w:del><w:ins>${run('ten')}</w:ins>` +
@@ -323,7 +323,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('leave out hidden words with a warning, by the run and by its styles', async () => {
+    it('omit hidden words with a warning, by the run or by its styles', async () => {
       const styles =
         style('H', 'hidden', '<w:rPr><w:vanish/></w:rPr>', 'character') +
         style('HP', 'secret', '<w:rPr><w:vanish/></w:rPr>');
@@ -352,7 +352,7 @@ describe('reading a Word file', function () {
       endnotes: note('endnote', 1, 'By the club.'),
     };
 
-    it('are read once, at their reference or at the end, and their marks join no number', async () => {
+    it('are read once, at their reference or at the end, and their marks are separate from numbers', async () => {
       const body =
         p(run('It holds 300') + refer('footnote', 1) + run(' litres') + refer('endnote', 1) + run('.')) +
         para('Next.') +
@@ -368,7 +368,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('have marks in the format and from the start that the document sets', async () => {
+    it('have marks in the format and from the first number that the document sets', async () => {
       const settings = '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>';
       expect(await blocksOf(p(run('a') + refer('footnote', 1)), { ...parts, settings })).to.deep.equal([
         'a [c]',
@@ -376,7 +376,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('of a table are read after it', async () => {
+    it('of a table are read after the table', async () => {
       const body = `<w:tbl><w:tr><w:tc>${para('a')}</w:tc><w:tc>${p(run('45') + refer('footnote', 1))}</w:tc></w:tr></w:tbl>`;
       expect(await blocksOf(body, parts)).to.deep.equal(['a | 45 [1]', '[1] Measured in 2024.']);
     });
@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('have their alternative texts marked, and warn if there is none', async () => {
+    it('have marked alternative texts, and cause a warning if there is none', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );
@@ -406,7 +406,7 @@ describe('reading a Word file', function () {
       expect(await warningsOf(p(vml('')))).to.deep.equal(['picture_without_text 1']);
     });
 
-    it('boxes are read once each, after their paragraph, with and without fallback', async () => {
+    it('include text boxes once, after their paragraph, with and without fallback', async () => {
       const shapes: Record<string, string> = {
         'with fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
         'without fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice></mc:AlternateContent>`,
@@ -424,7 +424,7 @@ describe('reading a Word file', function () {
         ).to.deep.equal(['It holds well.', 'Never.', 'Then.']);
     });
 
-    it('hidden drawings are left out, and drawn letters are read', async () => {
+    it('omit hidden drawings, and include letters that are drawn', async () => {
       const hidden = p(`<w:r>${drawing(box(para('Never.')), 'hidden="1"')}</w:r>`);
       expect(await warningsOf(hidden)).to.deep.equal(['hidden_left_out 1']);
       expect(await textOf('<w:r><w:pict><v:shape><v:textpath string="REGATTA"/></v:shape></w:pict></w:r>')).to.equal(
@@ -432,7 +432,7 @@ describe('reading a Word file', function () {
       );
     });
 
-    it('embedded documents and imported chunks are skipped with a warning', async () => {
+    it('cause a warning for embedded documents and imported chunks, which are skipped', async () => {
       expect(
         await warningsOf(
           p('<w:r><w:object><v:shape><v:imagedata/></v:shape><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r>'),
@@ -442,7 +442,7 @@ describe('reading a Word file', function () {
     });
   });
 
-  it('has every word of a generated document once and in order', async () => {
+  it('contains every word of a generated document once and in order', async () => {
     const word = fc.stringMatching(/^[a-z]{4,8}$/);
     const words = fc.array(word, { minLength: 1, maxLength: 4 }).map((all) => all.join(' '));
     const wrapped = fc.tuple(words, fc.constantFrom('', 'w:ins', 'w:hyperlink', 'w:smartTag')).map(([text, tag]) => {

@@ -8,11 +8,11 @@ import {
 import type { SourceWarning } from '../../../../entities/knowledge/values.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 
-describe('domain/knowledge/indexing/ocr.policy', () => {
+describe('the rules of OCR', () => {
   const passage = (page: number, text: string) =>
     withWords({ page, headings: [], blocks: [text], text, seconds: null });
 
-  it('names the club’s language first, then the deployment’s languages, each once', () => {
+  it('uses the club’s language first, then the deployment’s languages, each once', () => {
     expect([
       ocrLanguagesOf('pt', undefined),
       ocrLanguagesOf('pt', 'eng+por+jpn'),
@@ -27,7 +27,7 @@ describe('domain/knowledge/indexing/ocr.policy', () => {
     expect([pageRanges([4]), pageRanges([1, 2, 3, 7, 9, 10])]).to.deep.equal(['4', '1-3,7,9-10']);
   });
 
-  it('inserts pages between the pages of the first reading, which stay unchanged', () => {
+  it('inserts the pages of OCR between the pages of the first reading, which stay unchanged', () => {
     const picture: SourceWarning = { code: 'page_is_a_picture', count: 1, pages: [2] };
     const first = { passages: [passage(1, 'one'), passage(3, 'three')], warnings: [picture] };
     const merged = withOcr(first, [2], { passages: [passage(2, 'two')], failed: [] });
@@ -35,7 +35,7 @@ describe('domain/knowledge/indexing/ocr.policy', () => {
     expect(merged.warnings).to.deep.equal([{ code: 'read_by_ocr', count: 1, pages: [2] }]);
   });
 
-  it('keeps pages without words as pictures, and says which pages failed', () => {
+  it('keeps pages without words as pictures, and reports the pages that failed', () => {
     const warnings: SourceWarning[] = [
       { code: 'page_is_a_picture', count: 3, pages: [2, 4, 5] },
       { code: 'part_skipped', count: 1, pages: [] },

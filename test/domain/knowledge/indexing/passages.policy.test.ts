@@ -62,7 +62,7 @@ describe('cutting sections into passages', () => {
       return builder.end();
     });
 
-  /** The passages of each section: they come in its order, and each belongs to one. */
+  /** The passages of each section, in the order of the sections. Each passage belongs to one section. */
   function bySection(sections: readonly Section[]): { original: Section; passages: Passage[] }[] {
     return sections.map((original) => ({ original, passages: cut([original]) }));
   }
@@ -99,7 +99,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes blocks of one line each, none empty, that join to the text without outer white space', () => {
+  it('makes blocks that have one line, are never empty, and join to the text without outer white space', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -111,7 +111,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('gives the same passages for the same sections, in each language', () => {
+  it('returns the same passages for the same sections, in each language', () => {
     fc.assert(
       fc.property(builtSections, fc.constantFrom(...languages), (sections, language) => {
         expect([...cutPassages(sections, language)]).to.deep.equal([
@@ -144,7 +144,7 @@ describe('cutting sections into passages', () => {
     'Pág. pág. Págs. págs. Cap. cap. Sec. sec. Ed. ed. Vol. vol. Art. art. Nr. nr. Abb. e.g. i.e.',
   ])
     for (const short of words.split(' '))
-      it(`does not end a sentence at ${short}, wherever it stands`, () => {
+      it(`does not end a sentence at ${short}, at any position in the text`, () => {
         const blocks = [`Look ${short} Quay. `, `Then (${short} Quay) it slips. `, 'It holds.'];
         expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
         expect(cut([section(`${short} Quay. It holds.`)])[0]?.blocks).to.deep.equal([`${short} Quay. `, 'It holds.']);
@@ -157,12 +157,12 @@ describe('cutting sections into passages', () => {
     }
   });
 
-  it('ends a sentence at a word that only ends like an abbreviation', () => {
+  it('ends a sentence at a word that only looks like an abbreviation', () => {
     const blocks = ['A casino. ', 'Its stairs. ', 'The top. ', 'It holds.'];
     expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  it('keeps the number of an item, of up to three digits, with its sentence', () => {
+  it('keeps an item’s number of at most three digits with the item’s first sentence', () => {
     for (const [prose, blocks] of [
       ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
       ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
@@ -172,30 +172,34 @@ describe('cutting sections into passages', () => {
       expect(cut([section(prose)])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  describe('of lines and rows with these lengths', () => {
+  describe('of lines and rows with given lengths', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
-    /** Lines, the last of which begins after 40 spaces. */
+    /** Three lines. The last line begins after 40 spaces. */
     const indented = (...lengths: [number, number, number]): Paragraph => ({
       kind: 'lines',
       text: `${line(lengths[0])}\n${line(lengths[1])}\n${' '.repeat(40)}${line(lengths[2])}`,
     });
     for (const [what, paragraphs, lengths] of [
-      ['ends a passage of 300 before what does not fit', [row(300), row(400)], [300, 400]],
-      ['fills a passage up to 600 with rows', [row(300), row(299), row(400)], [600, 400]],
-      ['fills a passage up to 600 with lines', [lines(300, 299), row(400)], [600, 400]],
+      ['ends a passage of 300 characters before a row that does not fit', [row(300), row(400)], [300, 400]],
+      ['fills a passage up to 600 characters with rows', [row(300), row(299), row(400)], [600, 400]],
+      ['fills a passage up to 600 characters with lines', [lines(300, 299), row(400)], [600, 400]],
       ['ends a passage before a row that does not fit', [row(400), row(590), row(50)], [400, 590, 50]],
-      ['cuts a row that does not fit after one of 299', [row(299), row(400)], [600, 100]],
-      ['gives the last passage a line of the one before it', [row(400), lines(300, 250), row(100)], [400, 300, 352]],
-      ['gives it no more than it needs', [lines(300, 20, 200), row(98)], [321, 300]],
-      ['gives it as much as fits', [lines(300, 299), row(299)], [300, 600]],
-      ['gives it nothing if the previous passage would be too short', [lines(250, 300), row(100)], [551, 100]],
-      ['gives it nothing if it would be too long', [indented(300, 298, 299)], [599, 299]],
-      ['gives it nothing if it has 300', [lines(300, 250), row(300)], [551, 300]],
+      ['cuts a row that does not fit after a passage of 299 characters', [row(299), row(400)], [600, 100]],
+      [
+        'repeats the last line of the passage before in a short last passage',
+        [row(400), lines(300, 250), row(100)],
+        [400, 300, 352],
+      ],
+      ['repeats no more text than the last passage needs', [lines(300, 20, 200), row(98)], [321, 300]],
+      ['repeats as many lines as fit', [lines(300, 299), row(299)], [300, 600]],
+      ['repeats nothing if the passage before would become too short', [lines(250, 300), row(100)], [551, 100]],
+      ['repeats nothing if the last passage would become too long', [indented(300, 298, 299)], [599, 299]],
+      ['repeats nothing if the last passage has 300 characters', [lines(300, 250), row(300)], [551, 300]],
     ] as const)
       it(what, () => {
-        expect(cut([section(...paragraphs)]).map(({ text: shown }) => lengthOf(shown))).to.deep.equal(lengths);
+        expect(cut([section(...paragraphs)]).map((passage) => lengthOf(passage.text))).to.deep.equal(lengths);
       });
   });
 
@@ -210,7 +214,7 @@ describe('cutting sections into passages', () => {
     expect(passage?.blocks).to.deep.equal(['Knot | Use\n', 'Reef | Sails\n', 'if (tide) {\n    ', 'wait();\n', '}']);
   });
 
-  it('leaves out the white space before the first line of code', () => {
+  it('omits the white space before the first line of code', () => {
     const [passage] = cut([section({ kind: 'lines', text: '    wait();\n}' })]);
     expect(passage?.blocks).to.deep.equal(['wait();\n', '}']);
   });
@@ -219,7 +223,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(), section('')])).to.deep.equal([]);
   });
 
-  it('cuts a sentence longer than a passage between words, best after a comma', () => {
+  it('cuts a sentence that is longer than a passage between words, if possible after a comma', () => {
     const clause = 'when the wind turns and the boat swings round its anchor in the dark bay,';
     const passages = cut([section(`${Array.from({ length: 12 }, () => clause).join(' ')} we row.`)]);
     expect(passages.length).to.equal(2);
@@ -235,7 +239,7 @@ describe('cutting sections into passages', () => {
     ]);
   });
 
-  it('does not make a passage too short at long white space', () => {
+  it('does not make a passage too short because of long white space', () => {
     const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
     const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);
     expect(lengthOf(first?.text ?? '')).to.be.within(300, 600);
@@ -256,12 +260,12 @@ describe('cutting sections into passages', () => {
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the passage before it, or shares their text', () => {
+  it('joins a short rest to the passage before it, or divides the text of both evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);
     expect(shared.length).to.equal(2);
-    for (const { text: shown } of shared) expect(lengthOf(shown), shown).to.be.within(300, 600);
+    for (const passage of shared) expect(lengthOf(passage.text), passage.text).to.be.within(300, 600);
   });
 });
 
@@ -275,7 +279,7 @@ describe('sections', () => {
   };
   const prose = (text: string) => ({ text, kind: 'prose' as const });
 
-  it('have the path of their headings', () => {
+  it('have the headings above them as their path', () => {
     const sections = sectionsOf((builder) => {
       builder.paragraph(prose('before'));
       builder.heading(1, 'One');
@@ -294,7 +298,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('have a heading without text as their text', () => {
+  it('have their heading as their text if there is no other text', () => {
     const sections = sectionsOf((builder) => {
       builder.heading(1, 'Alone');
       builder.heading(1, 'With text');
@@ -308,7 +312,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('keep document headings across pages, but not page headings', () => {
+  it('keep the headings of the document on later pages, but not the headings of a page', () => {
     const of = (keepsHeadings: boolean) =>
       sectionsOf((builder) => {
         builder.startPage(1, keepsHeadings);
@@ -327,7 +331,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('have an overlong heading as their text', () => {
+  it('have their heading as text if the heading is too long', () => {
     const long = 'word '.repeat(60).trim();
     expect(sectionsOf((builder) => builder.heading(1, long))).to.deep.equal([
       { page: null, headings: [], texts: [long] },

@@ -8,7 +8,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
-describe('reading sources again that older readers have read', () => {
+describe('a new reading of sources that older readers have read', () => {
   const now = new Date('2027-03-01T12:00:00Z');
   const again = async (version?: number) =>
     readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
@@ -37,7 +37,7 @@ describe('reading sources again that older readers have read', () => {
     return { clubId, ids: ids.toSorted() };
   }
 
-  it('makes them due, wakes their runs as bulk, and keeps their passages until then', async () => {
+  it('makes the sources due, wakes their runs with bulk priority, and keeps the old passages until then', async () => {
     const { clubId, ids } = await oldSources(2);
     expect(await again()).to.equal(2);
     expect(await rowsOf(clubId)).to.deep.equal(ids.map((id) => ({ id, status: 'pending', due: true })));
@@ -49,14 +49,14 @@ describe('reading sources again that older readers have read', () => {
     expect(await again()).to.equal(0);
   });
 
-  it('leaves sources of the current readers alone', async () => {
+  it('does not change sources that the current readers have read', async () => {
     const { id: clubId } = await buildClub();
     const { id } = await buildSource(clubId);
     expect(await again()).to.equal(0);
     expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'ready', due: false }]);
   });
 
-  describe('because they wait for OCR', () => {
+  describe('of sources that wait for OCR', () => {
     const withOcr = async () => readOldSourcesAgain((await testDeps()).db, now, { readsScans: true });
     const waiting = async (dueAt: string) => {
       const { id: clubId } = await buildClub();
@@ -65,7 +65,7 @@ describe('reading sources again that older readers have read', () => {
       return { clubId, id };
     };
 
-    it('makes due sources wait again, as bulk, if the deployment has OCR', async () => {
+    it('lets due sources wait again, with bulk priority, if the deployment has OCR', async () => {
       const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
       expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
       expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
@@ -76,7 +76,7 @@ describe('reading sources again that older readers have read', () => {
       expect(await withOcr(), 'once').to.equal(0);
     });
 
-    it('leaves those alone that are to be tried later', async () => {
+    it('does not change sources that are to be tried later', async () => {
       await waiting('2027-03-01T12:00:01Z');
       expect(await withOcr()).to.equal(0);
     });
@@ -88,7 +88,7 @@ describe('reading sources again that older readers have read', () => {
     });
   });
 
-  it('begins at most a hundred, including waiting sources, one club after the other', async () => {
+  it('begins at most a hundred sources, including waiting sources, one club after the other', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

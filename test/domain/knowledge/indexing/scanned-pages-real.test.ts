@@ -1,6 +1,7 @@
 /**
- * Scanned pages, read by ocrmypdf and tesseract themselves, if this machine has both with the languages `eng` and `por`: on the PATH, or
- * ocrmypdf named by OCRMYPDF_BINARY. They are no components of the project, because no package of npm brings them.
+ * Reads scanned pages with the real programs ocrmypdf and tesseract. The tests run only if the machine has both, with the languages `eng`
+ * and `por`. The programs are on the PATH, or OCRMYPDF_BINARY names ocrmypdf. The project does not install them, because no npm package
+ * contains them.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ import { ocrDeps } from '../../../toolkit/drive/ocr.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { Language } from '../../../../entities/clubs/values.ts';
 
-/** A page of these lines, as a scanner makes it: 200 dots an inch, in grey, a little askew and blurred. */
+/** A page with these lines, as a scanner produces it: 200 dots per inch, in grey, slightly rotated and blurred. */
 async function scanOf(lines: readonly string[]): Promise<Buffer> {
   const page = await pdfOf(1, (pdf) => {
     pdf.fontSize(13);
@@ -58,7 +59,7 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     expect(remainingFiles).to.deep.equal([]);
   });
 
-  /** A scanned page behind one with text. @returns the pages with their texts, as they are indexed */
+  /** A file with a page of text and a scanned page after it. @returns the pages with their texts, as the index contains them */
   async function indexed(line: string, language: Language): Promise<(readonly [number | null, string])[]> {
     const scan = await scanOf([line]);
     const file = await pdfOf(2, (pdf, page) => {
@@ -75,7 +76,7 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     return (await passagesOf(source)).map(({ page, text }) => [page, text] as const);
   }
 
-  it('reads English beside a page with text, which stays', async () => {
+  it('reads English on a scanned page, and keeps the text of the page before', async () => {
     const text = [1, 'This page has text of its own.'];
     expect(await indexed('A bowline makes a fixed loop at the end of a rope.', 'en')).to.deep.equal([
       text,
@@ -83,7 +84,7 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     ]);
   });
 
-  it('reads Portuguese with its letters in a club that speaks it', async () => {
+  it('reads Portuguese with its accents for a club whose language is Portuguese', async () => {
     const [, scanned] = await indexed('As inscrições são feitas até o dia 30 de março.', 'pt');
     expect(scanned?.[1]).to.match(/^As inscrições são feitas até o dia 30 de mar/);
   });

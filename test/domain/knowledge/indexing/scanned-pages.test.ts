@@ -1,4 +1,4 @@
-/** The records of indexing about scanned pages, with OCR by a program with the interface of a real one (ADR 62). */
+/** Tests how scanned pages are indexed. A test program with the interface of a real one does the OCR (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -47,7 +47,7 @@ describe('indexing of scanned pages', function () {
     return { step, outcomes, row: await sourceRow(source), beats: [...beats] };
   }
 
-  it('reads them, says so, and leaves pages with text as they are', async () => {
+  it('reads the pages, records that OCR read them, and keeps pages with text', async () => {
     const source = await buildFileSource(await scannedPdf([2, 4], 5));
     const { step, outcomes, row } = await indexed(source, 'read');
     expect([step, outcomes]).to.deep.equal([ready(5, 5), ['read']]);
@@ -62,7 +62,7 @@ describe('indexing of scanned pages', function () {
     expect(row.ocrDueAt).to.equal(null);
   });
 
-  it('reads a file of pictures alone, in the languages of the club and the deployment', async () => {
+  it('reads a file that contains only pictures, in the languages of the club and the deployment', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     await (await testDatabase()).query(`UPDATE clubs SET language = 'pt' WHERE id = $1`, [source.clubId]);
     const { step } = await indexed(source, 'read', { furtherLanguages: 'eng' });
@@ -73,7 +73,7 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('without OCR stay pictures, and are wanted in an hour', async () => {
+  it('remain pictures without OCR, and are due again in an hour', async () => {
     const source = await buildFileSource(await scannedPdf([1], 1));
     const began = Date.now();
     expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'failed', error: 'no_text' });
@@ -82,7 +82,7 @@ describe('indexing of scanned pages', function () {
     expect(row.ocrDueAt?.getTime()).to.be.within(began + ocrRules.againMs, Date.now() + ocrRules.againMs);
   });
 
-  it('without words stay pictures, and are not tried again', async () => {
+  it('remain pictures if they have no words, and are not tried again', async () => {
     const source = await buildFileSource(await scannedPdf([2], 2));
     const { outcomes, row } = await indexed(source, 'no-words');
     expect(outcomes).to.deep.equal(['read']);
@@ -95,7 +95,7 @@ describe('indexing of scanned pages', function () {
     { mode: 'no-file', what: 'writes nothing' },
     { mode: 'no-pdf', what: 'writes no PDF' },
     { mode: 'other-pages', what: 'writes another number of pages' },
-    { mode: 'hoard', what: 'takes more memory than it may' },
+    { mode: 'hoard', what: 'uses more memory than its limit' },
   ];
   for (const { mode, what } of failures)
     it(`keeps the first reading if the program ${what}, and does not try again`, async () => {
@@ -114,7 +114,7 @@ describe('indexing of scanned pages', function () {
     expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 2), warned('ocr_failed', 2)]);
   });
 
-  it('ends a program that hangs, with its child', async () => {
+  it('ends a program that hangs, together with its child process', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'ocr-hang-'));
     const mark = path.join(directory, 'mark');
     const source = await buildFileSource(await scannedPdf([1], 1));
@@ -128,7 +128,7 @@ describe('indexing of scanned pages', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('is a step that ends, and costs no attempt, if the worker stops meanwhile', async () => {
+  it('ends its step without a used try if the worker stops during OCR', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'ocr-stop-'));
     const mark = path.join(directory, 'mark');
     const source = await buildFileSource(await scannedPdf([1], 1));
@@ -143,7 +143,7 @@ describe('indexing of scanned pages', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('gives the program some pages at a time, the first hundred of a file, and tells how far it is', async () => {
+  it('gives the program some pages at a time, at most the first hundred of a file, and reports progress', async () => {
     const logged = path.join(workDirectory, 'log');
     const scanned = Array.from({ length: 9 }, (_, at) => at + 2);
     const source = await buildFileSource(await scannedPdf(scanned, 10));
@@ -160,7 +160,7 @@ describe('indexing of scanned pages', function () {
     expect(ocrRules.maxPages).to.equal(100);
   });
 
-  it('loses only the pages that are given with a page that fails', async () => {
+  it('loses only the pages of the program run in which a page fails', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2, 3, 4], 4));
     const { row, outcomes } = await indexed(source, 'fail-on=2', { rules: { pagesARun: 2 } });
     expect(outcomes).to.deep.equal(['read']);
@@ -171,13 +171,13 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('gives the whole file once to a program that takes no pages', async () => {
+  it('gives the whole file once to a program that accepts no page numbers', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     const { outcomes } = await indexed(source, 'no-words', { rules: { pagesARun: 1 } }, false);
     expect(outcomes).to.deep.equal(['read']);
   });
 
-  it('begins no run when the time is nearly over', async () => {
+  it('starts no program when the time is nearly over', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     const { row } = await indexed(source, 'read', { rules: { timeMs: ocrRules.leastMs - 1 } });
     expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1, 2), warned('ocr_failed', 1, 2)]);
@@ -185,7 +185,7 @@ describe('indexing of scanned pages', function () {
 
   const unavailable: { what: string; mode: string; changed?: Partial<OcrDeps> }[] = [
     { what: 'the program reads no trial page', mode: 'no-trial' },
-    { what: 'there is no room on the disk', mode: 'read', changed: { freeBytes: async () => 400_000_000 } },
+    { what: 'the disk has no free space', mode: 'read', changed: { freeBytes: async () => 400_000_000 } },
   ];
   for (const { what, mode, changed } of unavailable)
     it(`is tried again in an hour if ${what}`, async () => {
@@ -200,7 +200,7 @@ describe('indexing of scanned pages', function () {
       expect(read.ocrDueAt).to.equal(null);
     });
 
-  it('is not tried a third time by workers that die of it', async () => {
+  it('is not tried a third time if two workers died during it', async () => {
     const source = await buildFileSource(await scannedPdf([2], 2));
     await alterSource(source, `attempts = 2`);
     const { step, outcomes, row } = await indexed(source, 'read');
@@ -208,7 +208,7 @@ describe('indexing of scanned pages', function () {
     expect(row).to.include({ attempts: 3, ocrDueAt: null });
   });
 
-  it('waits for a permit without costing an attempt, and reads nothing until it has one', async () => {
+  it('waits for a permit without a used try, and reads nothing before it has the permit', async () => {
     const permit = createSinglePermit();
     const release = permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
@@ -228,7 +228,7 @@ describe('indexing of scanned pages', function () {
     expect(permit.tryAcquire('another club')).to.be.a('function');
   });
 
-  it('asks no permit and no program for a file without scanned pages', async () => {
+  it('requests neither a permit nor the program for a file without scanned pages', async () => {
     const permit = createSinglePermit();
     permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([], 2));

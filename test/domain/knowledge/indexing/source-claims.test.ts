@@ -1,4 +1,4 @@
-/** Claims on sources under a lease, and the fate of a claim whose source changes or is removed meanwhile. */
+/** Tests claims on sources under a lease, also if the source changes or is removed during the claim. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ const ready = (passages: number) => ({ done: true, outcome: 'ready', passages })
 describe('the claim of a source', function () {
   this.timeout(60_000);
 
-  it('keeps other steps waiting while its lease runs', async () => {
+  it('makes other steps wait while its lease is valid', async () => {
     const source = await buildLessonSource('Text.');
     const others: unknown[] = [];
     await stepSource(
@@ -39,7 +39,7 @@ describe('the claim of a source', function () {
     expect((await sourceRow(source)).fence).to.equal(1);
   });
 
-  it('passes to another step when its lease has run out; the first step then records nothing', async () => {
+  it('passes to another step when its lease ends, and the first step then records nothing', async () => {
     const source = await buildLessonSource('Text.');
     const first = stepSource(
       source,
@@ -54,7 +54,7 @@ describe('the claim of a source', function () {
     expect(await sourceRow(source)).to.include({ fence: 2, attempts: 2, leaseUntil: null });
   });
 
-  it('is renewed while the work goes on', async () => {
+  it('is renewed while the work continues', async () => {
     const source = await buildLessonSource('Text.');
     const leases: number[] = [];
     const renewed = whenRead(async () => {
@@ -72,7 +72,7 @@ describe('the claim of a source', function () {
   const losses: Record<string, (source: TestSource) => Promise<void>> = {
     'the source is deleted': removeSource,
     'another worker claims the source': (source) => alterSource(source, 'fence = fence + 1'),
-    'other content is wanted': wantAnew,
+    'the source gets other content': wantAnew,
   };
   for (const [when, lose] of Object.entries(losses))
     it(`stops the reading at its next renewal when ${when}`, async () => {
@@ -86,7 +86,7 @@ describe('the claim of a source', function () {
       expect(lease.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-  it('records nothing when other content is wanted meanwhile, and the source is due immediately', async () => {
+  it('records nothing if the source gets other content, and the source is due immediately', async () => {
     const source = await buildLessonSource('Old.');
     const step = await stepSource(
       source,
@@ -99,7 +99,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['New.']);
   });
 
-  it('does not fail new content for a fault of the old content', async () => {
+  it('does not fail the new content for a fault of the old content', async () => {
     const source = await buildFileSource(null);
     const step = await stepSource(
       source,
@@ -109,7 +109,7 @@ describe('the claim of a source', function () {
     expect(await sourceRow(source)).to.include({ status: 'pending', errorCode: null });
   });
 
-  it('ends as gone, without passages, when the source is deleted meanwhile or was before', async () => {
+  it('ends as gone, without passages, if the source was deleted before or during the claim', async () => {
     const source = await buildLessonSource('Text.');
     const outcomes: string[] = [];
     const step = await stepSource(source, {
@@ -122,20 +122,20 @@ describe('the claim of a source', function () {
     expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'gone' });
   });
 
-  it('is not taken of a source with nothing left to do', async () => {
+  it('is refused for a source without remaining work', async () => {
     const source = await buildLessonSource('Text.');
     await stepSource(source);
     expect(await stepSource(source)).to.deep.equal(ready(1));
     expect((await sourceRow(source)).fence).to.equal(1);
   });
 
-  it('is given back when the worker stops, and the attempt does not count', async () => {
+  it('is released when the worker stops, and the try does not count', async () => {
     const source = await buildFileSource(await book(300));
     const stop = new AbortController();
     const storage = {
       async read(key: string, offset: number, length: number) {
         const piece = await (await testObjectStore()).read(key, offset, length);
-        setImmediate(() => stop.abort(new Error('stop'))); // the thread that reads it out has begun, and needs longer
+        setImmediate(() => stop.abort(new Error('stop'))); // the thread that reads the file has begun, and needs longer
         return piece;
       },
     };
@@ -158,7 +158,7 @@ describe('the claim of a source', function () {
         language: 'en',
         passages,
       });
-      await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
+      await alterSource(source, `updated_at = now()`); // uses another connection, which would wait forever
       const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
       expect(await db.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
       throw new Error('enough');
@@ -167,12 +167,12 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['Old.']);
   });
 
-  describe('of a source that is taken away while its passages are replaced', () => {
+  describe('on a source that is removed while its passages are replaced', () => {
     const passages = Array.from({ length: 400 }, (_, page) =>
       withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
     );
     const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages, ocrDueAt: null };
-    /** A source of 40 pages whose text is wanted anew, claimed. */
+    /** A claimed source of 40 pages whose text must be read again. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));
       await stepSource(source);
@@ -185,7 +185,7 @@ describe('the claim of a source', function () {
       await tx.manager.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
     };
 
-    it('loses the claim, and leaves no passage, when it is taken away first', async () => {
+    it('is lost and leaves no passage if the removal commits first', async () => {
       const { source, claim, db } = await claimed();
       let recording: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
@@ -199,7 +199,7 @@ describe('the claim of a source', function () {
       expect(await passagesOf(source)).to.deep.equal([]);
     });
 
-    it('leaves no passage when they are recorded first', async () => {
+    it('leaves no passage if the recording of the passages commits first', async () => {
       const { source, claim, db } = await claimed();
       let taking: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(

@@ -1,4 +1,4 @@
-/** Faults of ours while a source is indexed: tried again, after growing waits, until the last attempt. */
+/** Tests internal errors while a source is indexed. The source is tried again after increasing waits, until the last try. */
 import { expect } from 'chai';
 import { maxAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -7,10 +7,10 @@ import { buildFileSource, buildLessonSource } from '../../../toolkit/builders/so
 import { alterSource, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-const storage = { read: () => Promise.reject(new Error('a fault of ours')) };
+const storage = { read: () => Promise.reject(new Error('an internal error of the test')) };
 const indexingFailed = { done: true, outcome: 'failed', error: 'indexing_failed' };
 
-describe('a source whose indexing meets a fault', function () {
+describe('a source whose indexing meets an internal error', function () {
   this.timeout(60_000);
 
   it('is tried again after 5 s, 30 s, 2, 10, 30 and 60 min, and then fails with indexing_failed', async () => {
@@ -24,7 +24,10 @@ describe('a source whose indexing meets a fault', function () {
       expect(step.attempt).to.equal(attempt + 1);
       const waiting = { status: 'pending', errorCode: null, attempts: attempt, leaseUntil: null };
       expect(await sourceRow(source)).to.include(waiting);
-      expect(await stepSource(source, {}, { now: step.at - 1 }), 'not before it is due').to.deep.equal(step);
+      expect(
+        await stepSource(source, {}, { now: step.at - 1 }),
+        'the source is not claimed before it is due',
+      ).to.deep.equal(step);
       waits.push(step.at - now);
       now = step.at;
     }
@@ -33,12 +36,12 @@ describe('a source whose indexing meets a fault', function () {
     expect(faults).to.have.length(maxAttempts - 1);
   });
 
-  it('has a wait for every attempt but the last', () => {
+  it('has a wait before every try except the first', () => {
     const waits = [waitAfter(1), waitAfter(maxAttempts - 1), waitAfter(maxAttempts)];
     expect(waits).to.deep.equal([5_000, 3_600_000, undefined]);
   });
 
-  it('is ready, without an error, once the fault has passed', async () => {
+  it('is ready without an error code when the error no longer occurs', async () => {
     const source = await buildFileSource('Text.');
     const step = await stepSource(source, { storage });
     if (step.done) throw new Error('It was given up.');
@@ -47,7 +50,7 @@ describe('a source whose indexing meets a fault', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', errorCode: null });
   });
 
-  it('begins with the first attempt when it is indexed by hand after it failed', async () => {
+  it('begins with the first try when a person indexes it again after it has failed', async () => {
     const source = await buildFileSource('Text.');
     const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${maxAttempts}, looks_at = NULL`;
     await alterSource(source, failed);
@@ -55,23 +58,23 @@ describe('a source whose indexing meets a fault', function () {
     expect(await stepSource(source, { storage })).to.include({ done: false, attempt: 2 });
   });
 
-  it('fails when every worker has died of it', async () => {
+  it('fails if every worker has died while indexing it', async () => {
     const source = await buildFileSource('Text.');
     await alterSource(source, `status = 'indexing', attempts = ${maxAttempts}, lease_until = now() - interval '1 s'`);
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
   it('is woken by the sweeper when it is overdue and no worker has claimed it', async () => {
-    const [overdue, leased, waiting, done] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
-    if (!overdue || !leased || !waiting || !done) throw new Error('They were not built.');
+    const [overdue, leased, waiting, ready] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
+    if (!overdue || !leased || !waiting || !ready) throw new Error('The sources were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);
     await alterSource(leased, `lease_until = now() + interval '1 min'`);
-    await alterSource(done, `status = 'ready', looks_at = NULL`);
+    await alterSource(ready, `status = 'ready', looks_at = NULL`);
     const { db } = await testDeps();
     await rescueOverdue(db, new Date());
     const woken = await db.source.query<{ id: string }[]>(
       `SELECT subject_id AS id FROM wakes WHERE workflow_type = 'sourceIndex' AND subject_id = ANY ($1)`,
-      [[overdue.id, leased.id, waiting.id, done.id]],
+      [[overdue.id, leased.id, waiting.id, ready.id]],
     );
     expect(woken).to.deep.equal([{ id: overdue.id }]);
   });

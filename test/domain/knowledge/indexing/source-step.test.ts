@@ -1,4 +1,4 @@
-/** The records of indexing about a lesson or a file. */
+/** Tests how a lesson or a file is indexed. */
 import { expect } from 'chai';
 import { readerVersion } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { extract } from '../../../../domain/knowledge/extraction/extraction.ts';
@@ -17,7 +17,7 @@ describe('indexing', function () {
   this.timeout(60_000);
 
   describe('a lesson', () => {
-    it('records its passages under title and headings, in the club’s language', async () => {
+    it('records the passages of the lesson with title and headings, in the club’s language', async () => {
       const source = await buildLessonSource('# Nós\nO nó é firme. Não solta.\n\n## Voltas\nA volta é simples.', 'pt');
       expect(await stepSource(source)).to.deep.equal(ready(2));
       const passages = await passagesOf(source);
@@ -64,7 +64,7 @@ describe('indexing', function () {
       expect(row.indexedAt).to.be.instanceOf(Date);
     });
 
-    it('in a script without blanks is recorded with its words; Latin letters need none', async () => {
+    it('records separate words for a script without blanks, but not for Latin letters', async () => {
       const source = await buildLessonSource('## 放松\n前帆。\n\n## Ropes\nMade fast.', 'pt');
       await stepSource(source);
       const rows = await (
@@ -82,13 +82,13 @@ describe('indexing', function () {
         .and.match(/'放松':\d+B,\d+B/);
     });
 
-    it('without text is ready, and records no passage', async () => {
+    it('makes a lesson without text ready, and records no passage', async () => {
       const source = await buildLessonSource('');
       expect(await stepSource(source)).to.deep.equal(ready(0));
       expect(await sourceRow(source)).to.include({ status: 'ready', passageCount: 0 });
     });
 
-    it('replaces its passages in one commit after a change; until then the old passages stand', async () => {
+    it('replaces the passages of a changed lesson in one commit, and keeps the old passages until then', async () => {
       const source = await buildLessonSource(sentences(30, 1));
       await stepSource(source);
       const before = await textsOf(source);
@@ -107,7 +107,7 @@ describe('indexing', function () {
   });
 
   describe('a file', () => {
-    it('of 500 pages records them all, and says how far it is', async () => {
+    it('records all passages of a file of 500 pages, and reports its progress', async () => {
       const source = await buildFileSource(await book(500));
       const beats = new Set<string>();
       const beat = (progress: string) => void beats.add(progress);
@@ -132,24 +132,24 @@ describe('indexing', function () {
       { what: 'of over 100 MB', build: () => buildFileSource('x', { sizeBytes: 104_857_601 }), code: 'too_large' },
     ];
     for (const { what, build, code } of refused)
-      it(`${what} fails with ${code} at the first attempt`, async () => {
+      it(`${what} fails with ${code} at the first try`, async () => {
         const source = await build();
         expect(await stepSource(source)).to.deep.equal(failed(code));
         const row = { status: 'failed', errorCode: code, attempts: 1, looksAt: null, leaseUntil: null };
         expect(await sourceRow(source)).to.include({ ...row, indexedVersion: 0 });
       });
 
-    it('that takes too long to read fails with took_too_long', async () => {
+    it('fails with took_too_long if the file takes too long to read', async () => {
       const source = await buildFileSource(await book(300));
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
       const briefly: Partial<IndexingDeps> = { extract: (read, options) => extract(read, { ...options, rules }) };
       let step = await stepSource(source, briefly);
-      // On a busy machine the thread may not get its CPU in time: that is no fault of the file, which is tried again.
+      // On a busy machine the thread may not get enough CPU time. This is no fault of the file, which is tried again.
       while (!step.done) step = await stepSource(source, briefly, { now: step.at });
       expect(step).to.deep.equal(failed('took_too_long'));
     });
 
-    it('that was erased from the store fails with file_missing, and its passages stay', async () => {
+    it('fails with file_missing if the store has lost the file, and keeps the passages', async () => {
       const source = await buildFileSource('A bowline holds.');
       await stepSource(source);
       await (await testDatabase()).query(`UPDATE media SET object_key = NULL WHERE id = $1`, [source.mediaId]);
@@ -159,13 +159,13 @@ describe('indexing', function () {
       expect(await sourceRow(source)).to.include({ wantedVersion: 2, indexedVersion: 1, passageCount: 1 });
     });
 
-    it('leaves out characters that Postgres does not take', async () => {
+    it('omits characters that Postgres does not accept', async () => {
       const source = await buildFileSource(`${sentences(6, 1)} A k\0not h\u00adolds.`);
       expect(await stepSource(source)).to.include({ outcome: 'ready' });
       expect((await textsOf(source)).join(' ')).to.match(/ A knot holds\.$/);
     });
 
-    it('is read from the store in pieces of 8 MB', async () => {
+    it('reads the file from the store in pieces of 8 MB', async () => {
       const text = `<html><!-- ${'x'.repeat(9_000_000)} --><p>At the very end.</p></html>`;
       const source = await buildFileSource(text);
       const pieces: [number, number][] = [];

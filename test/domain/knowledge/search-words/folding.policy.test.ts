@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldSearched } from '../../../../domain/knowledge/search-words/folding.policy.ts';
 
-/** Letters and marks whose folding has a rule, and letters that have none. */
+/** Letters and marks with a folding rule, and letters without one. */
 const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom(
@@ -38,11 +38,11 @@ describe('folding of searched texts', () => {
     ['stress and yo of Russian', ['Ёлка', 'ёлка', 'е\u0301лка'], 'елка'],
     ['the dotted capital of Turkish', ['İstanbul', 'istanbul'], 'istanbul'],
   ] as const)
-    it(`writes ${what} in one way`, () => {
+    it(`writes ${what} in only one way`, () => {
       for (const spelling of spellings) expect(foldSearched(spelling), spelling).to.equal(folded);
     });
 
-  it('keeps the vowels of Indic scripts, the dotless i, and words that differ', () => {
+  it('keeps the vowels of Indic scripts, the dotless i, and the differences between words', () => {
     for (const [one, other] of [
       ['काम', 'कम'],
       ['ısı', 'isi'],
@@ -52,7 +52,7 @@ describe('folding of searched texts', () => {
       expect(foldSearched(one)).not.to.equal(foldSearched(other));
   });
 
-  it('changes nothing in a folded text', () => {
+  it('does not change a text that is already folded', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const folded = foldSearched(text);
@@ -62,7 +62,7 @@ describe('folding of searched texts', () => {
     );
   });
 
-  it('writes canonically equal texts in one way', () => {
+  it('writes canonically equal texts in only one way', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(foldSearched(text.normalize('NFD'))).to.equal(foldSearched(text.normalize('NFC')));

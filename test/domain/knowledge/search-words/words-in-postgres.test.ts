@@ -30,13 +30,13 @@ describe('words of a searched text', () => {
   ] as const)
     it(`are ${what}`, () => expect(words(text)).to.have.members([...expected]));
 
-  it('contain the words of a question with the same text', () => {
+  it('include all words of a question that has the same text', () => {
     const passage = new Set(words('帆船转向时要先放松前帆的缭绳'));
     for (const pair of ['转向', '前帆', '松', '放松前帆'])
       expect([...passage]).to.include.members(words(pair).slice(-1));
   });
 
-  it('have every letter, number and mark of the text, and nothing that is a blank or an operator', () => {
+  it('contain every letter, number and mark of the text, but no blanks and operators', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom(...Array.from(samples)),
@@ -52,7 +52,7 @@ describe('words of a searched text', () => {
           expect(word.length).to.be.at.most(longestWord);
         }
         const letters = new Set(found.join(''));
-        // Kana are alike, and a long vowel at the end of a word is left out.
+        // Both kinds of kana become equal, and a long vowel at the end of a word is removed.
         for (const letter of foldSearched(whole).match(/[\p{L}\p{N}]/gu) ?? []) {
           const kana = /[\u30A1-\u30F6\u30FD\u30FE]/u.test(letter)
             ? String.fromCodePoint((letter.codePointAt(0) ?? 0) - 0x60)
@@ -64,7 +64,7 @@ describe('words of a searched text', () => {
     );
   });
 
-  it('equal Postgres’ own words for a plain text', async () => {
+  it('equal the words that Postgres finds itself in a plain text', async () => {
     const source = await testDatabase();
     const plain = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).filter(
       (character) => character !== '\0' && isPlain(character),
@@ -79,7 +79,7 @@ describe('words of a searched text', () => {
     expect(differing).to.deep.equal([]);
   });
 
-  it('are taken apart in a time that grows with the text alone, without any blank in it', () => {
+  it('are computed in a time that grows linearly with the text, even if the text has no blank', () => {
     for (const piece of [
       '\u4e2d\u6587\u8f6e',
       'กขคงจ',
@@ -99,7 +99,7 @@ describe('words of a searched text', () => {
       expectLinear(piece, manyTimes(piece), searchWords, 4_000);
   }).timeout(30_000);
 
-  it('are at most of the longest length, whatever a text is made of', () => {
+  it('are never longer than the maximum length, whatever the text contains', () => {
     for (const piece of ['漢', 'ก\u0e48', 'a', 'ー', 'ក្', `ก${'\u0e48'.repeat(70)}`, `a${'\u0334'.repeat(70)}`, '가'])
       for (const word of wordsOf(piece.repeat(2_000)))
         if (word.length > longestWord) expect.fail(`${word.length} characters of ${piece.slice(0, 2)}`);

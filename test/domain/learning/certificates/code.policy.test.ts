@@ -13,7 +13,7 @@ const characters = codeAlphabet.split('');
 const code = fc
   .array(fc.constantFrom(...characters), { minLength: codeLength - 1, maxLength: codeLength - 1 })
   .map((drawn) => completeCode(drawn.join('')));
-const place = fc.nat(codeLength - 1);
+const position = fc.nat(codeLength - 1);
 
 /** The code with other characters at these positions. */
 const changed = (text: string, changes: Record<number, string>) =>
@@ -30,7 +30,7 @@ describe('certificate codes', () => {
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('keep the check characters of codes that are already printed', () => {
+  it('keep the check characters of codes that were printed before', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -39,18 +39,21 @@ describe('certificate codes', () => {
     ]);
   });
 
-  it('are read back as they were completed', () => {
-    fc.assert(fc.property(code, (given) => void expect(readCode(given)).to.equal(given)));
+  it('are read as they were generated', () => {
+    fc.assert(fc.property(code, (original) => void expect(readCode(original)).to.equal(original)));
   });
 
   it('are printed in groups of four', () => {
     expect(formatCode('K7QM4XPA9T2F')).to.equal('K7QM-4XPA-9T2F');
     fc.assert(
-      fc.property(code, (given) => void expect(formatCode(given)).to.match(/^[2-9A-Z]{4}-[2-9A-Z]{4}-[2-9A-Z]{4}$/)),
+      fc.property(
+        code,
+        (original) => void expect(formatCode(original)).to.match(/^[2-9A-Z]{4}-[2-9A-Z]{4}-[2-9A-Z]{4}$/),
+      ),
     );
   });
 
-  it('are read in any case, with spaces, dashes and line breaks anywhere', () => {
+  it('are read in any case, with spaces, dashes and line breaks at any position', () => {
     const separator = fc.constantFrom('', '', '-', ' ', '\u00a0', '–', '—', '\u2011', '\t', '\n', ' - ');
     const spelled = fc
       .tuple(
@@ -58,51 +61,57 @@ describe('certificate codes', () => {
         fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
         fc.array(separator, { minLength: 13, maxLength: 13 }),
       )
-      .map(([given, lower, between]) => {
-        const letters = given.split('').map((one, index) => (lower[index] ? one.toLowerCase() : one) + between[index]);
-        return { given, typed: between[12] + letters.join('') };
+      .map(([original, lower, between]) => {
+        const letters = original
+          .split('')
+          .map((one, index) => (lower[index] ? one.toLowerCase() : one) + between[index]);
+        return { original, typed: between[12] + letters.join('') };
       });
-    fc.assert(fc.property(spelled, ({ given, typed }) => void expect(readCode(typed)).to.equal(given)));
-    fc.assert(fc.property(code, (given) => void expect(readCode(formatCode(given).toLowerCase())).to.equal(given)));
+    fc.assert(fc.property(spelled, ({ original, typed }) => void expect(readCode(typed)).to.equal(original)));
+    fc.assert(
+      fc.property(code, (original) => void expect(readCode(formatCode(original).toLowerCase())).to.equal(original)),
+    );
   });
 
-  it('reveal any single wrong character', () => {
+  it('reveal every single wrong character', () => {
     fc.assert(
-      fc.property(code, place, fc.constantFrom(...characters), (given, at, wrong) => {
-        fc.pre(given.charAt(at) !== wrong);
-        expect(readCode(changed(given, { [at]: wrong }))).to.equal(undefined);
+      fc.property(code, position, fc.constantFrom(...characters), (original, at, wrong) => {
+        fc.pre(original.charAt(at) !== wrong);
+        expect(readCode(changed(original, { [at]: wrong }))).to.equal(undefined);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('reveal any swap of two characters, and every swap of neighbours', () => {
+  it('reveal every swap of two characters, also of neighbours', () => {
     fc.assert(
-      fc.property(code, place, place, (given, at, other) => {
-        const swapped = changed(given, { [at]: given.charAt(other), [other]: given.charAt(at) });
-        expect(readCode(swapped)).to.equal(swapped === given ? given : undefined);
+      fc.property(code, position, position, (original, at, other) => {
+        const swapped = changed(original, { [at]: original.charAt(other), [other]: original.charAt(at) });
+        expect(readCode(swapped)).to.equal(swapped === original ? original : undefined);
       }),
       { numRuns: 2_000 },
     );
     const pairs = characters.flatMap((a) => characters.filter((b) => b !== a).map((b) => a + b));
     for (let at = 0; at < codeLength - 2; at++) {
       for (const pair of pairs) {
-        const given = completeCode(`${'7'.repeat(at)}${pair}${'7'.repeat(codeLength - 3 - at)}`);
-        expect(readCode(changed(given, { [at]: pair.charAt(1), [at + 1]: pair.charAt(0) })), given).to.equal(undefined);
+        const original = completeCode(`${'7'.repeat(at)}${pair}${'7'.repeat(codeLength - 3 - at)}`);
+        expect(readCode(changed(original, { [at]: pair.charAt(1), [at + 1]: pair.charAt(0) })), original).to.equal(
+          undefined,
+        );
       }
     }
   });
 
   it('reveal a missing and an additional character', () => {
     fc.assert(
-      fc.property(code, place, fc.constantFrom(...characters), (given, at, more) => {
-        expect(readCode(changed(given, { [at]: '' }))).to.equal(undefined);
-        expect(readCode(changed(given, { [at]: given.charAt(at) + more }))).to.equal(undefined);
+      fc.property(code, position, fc.constantFrom(...characters), (original, at, more) => {
+        expect(readCode(changed(original, { [at]: '' }))).to.equal(undefined);
+        expect(readCode(changed(original, { [at]: original.charAt(at) + more }))).to.equal(undefined);
       }),
     );
   });
 
-  it('are not found in other text, such as digits of other scripts', () => {
+  it('are not recognized in other text, such as digits of other scripts', () => {
     for (const typed of [
       '',
       '-',
@@ -122,7 +131,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are searched by a part of at least one printed group, else by none', () => {
+  it('are searched by a part that is at least one printed group long, and not by a shorter part', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

@@ -1,4 +1,4 @@
-/** PDFs of certificates in the bucket: drawn once per version, and erased when they may no longer be printed (DEC-56). */
+/** PDFs of certificates in the bucket. Each version is drawn once, and erased when it must not be printed any more (DEC-56). */
 import { expect } from 'chai';
 import {
   eraseDueFiles,
@@ -38,7 +38,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     (await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM certificate_files WHERE certificate_id = $1`, [id]))
       .length;
 
-  it('is drawn once: the second answer comes from the bucket, byte for byte', async () => {
+  it('is drawn once, and later answers come from the bucket with the same bytes', async () => {
     const calls = certificateCalls(club, id);
     const first = await calls.print();
     const [key = '', ...others] = await files();
@@ -77,7 +77,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     expect([await files(), await rowsLeft()]).to.deep.equal([[], 0]);
   });
 
-  it('is erased even if it is written while its student is removed', async () => {
+  it('is erased even if it is written while its student is being removed', async () => {
     const storage: CertificateFileDeps['storage'] = {
       ...deps.storage,
       async put(...file) {
@@ -92,15 +92,15 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     expect([await files(), await rowsLeft()]).to.deep.equal([[], 0]);
   });
 
-  it('is not stored if the student was removed while it was drawn', async () => {
+  it('is not stored if the student was removed while the PDF was drawn', async () => {
     const certificate = await findCertificate(deps.db, club.id, id);
     await removeStudent(await testDeps(), club.id, student.id, new Date());
     await printCertificate(deps, certificate, new Date());
     expect([await files(), await rowsLeft()]).to.deep.equal([[], 0]);
   });
 
-  it('is drawn each time while the bucket is away', async () => {
-    const away = () => Promise.reject(new Error('The store is away'));
+  it('is drawn for each request while the bucket cannot be reached', async () => {
+    const away = () => Promise.reject(new Error('The store cannot be reached'));
     const bytes = await print({ ...deps, storage: { put: away, read: away, stream: away, remove: away } });
     expect(bytes.toString('latin1', 0, 5)).to.equal('%PDF-');
     await print();

@@ -23,7 +23,7 @@ async function certificatesOf(clubId: string) {
 }
 
 describe('certificates on course completion', () => {
-  it('are issued with the printed values and a fact if the course’s setting says so', async () => {
+  it('are issued with the printed values and a fact if the course has certificates switched on', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Żaneta Öz' });
     const course = await buildCourse(club.id, { certificateOnCompletion: true, hours: 9, title: 'Knots' });
@@ -51,7 +51,7 @@ describe('certificates on course completion', () => {
     expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
   });
 
-  it('are not issued and record no fact if the course’s setting does not say so', async () => {
+  it('are not issued and record no fact if the course has certificates switched off', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id);
@@ -69,7 +69,7 @@ describe('certificates on course completion', () => {
     expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
   });
 
-  it('are rejected without a trace for an unknown student or course', async () => {
+  it('are refused without a trace for an unknown student or course', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];

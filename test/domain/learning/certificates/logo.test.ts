@@ -1,4 +1,4 @@
-/** The club's logo on certificates, from the library to the page (DEC-186). */
+/** Tests the club's logo on certificates, from the library to the page (DEC-186). */
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -15,7 +15,7 @@ import { certificateCalls, issueCertificateByHand } from '../../../toolkit/drive
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { testBucket, testObjectStore } from '../../../toolkit/stack/storage.ts';
 
-/** The middle of the logo, in points from the upper left corner. */
+/** The centre of the logo, in points from the upper left corner. */
 const middle = { x: 841.89 / 2, y: 68 };
 const red = [208, 16, 32] as const;
 
@@ -49,7 +49,7 @@ describe('the logo on certificates (DEC-186)', function () {
       new Date(),
     );
   const clubName = async () => (await findCertificate(deps.db, club.id, id)).clubName;
-  /** Whether the page has the logo: as a figure beside the QR code, with red left of its middle. */
+  /** Whether the page shows the logo: as a figure beside the QR code, with red to the left of its centre. */
   const showsLogo = async (bytes: Buffer) => (await figuresOf(bytes)).includes(await clubName());
   const storedKeys = async () => (await testBucket()).objects(`certificates/${club.id}/`);
   const variantKey = async (mediaId: string, role: string) => {
@@ -76,7 +76,7 @@ describe('the logo on certificates (DEC-186)', function () {
     ['SVG', 'image/svg+xml', async () => logoDrawing(400, 400)],
   ];
   for (const [kind, mime, draw] of kinds)
-    it(`shows a ${kind}, in its colours and with the club’s name for screen readers`, async () => {
+    it(`shows a ${kind} in its colours, with the club’s name for screen readers`, async () => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await draw(), mime) });
       const bytes = await print();
       expect(await figuresOf(bytes)).to.include(await clubName());
@@ -84,14 +84,14 @@ describe('the logo on certificates (DEC-186)', function () {
         await printedColor(bytes, { ...middle, x: middle.x - 18 }),
         await printedColor(bytes, middle),
       ];
-      // A CMYK image without a profile has other reds.
+      // A CMYK image without a profile has a different red.
       expect(distance(edge, red), `edge ${edge.join(' ')}`).to.be.below(kind.includes('CMYK') ? 60 : 24);
       expect(Math.min(...hole), `hole ${hole.join(' ')}`).to.be.above(235);
       expect(bytes.toString('latin1')).to.not.contain('DeviceCMYK');
       expect(bytes.length).to.be.below(120 * 1_024);
     });
 
-  it('shows paper through transparent parts, and white in an opaque logo', async () => {
+  it('shows the paper through transparent parts, and white in an opaque logo', async () => {
     const holeOf = async (isOpaque: boolean) => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await square(isOpaque).png().toBuffer()) });
       return printedColor(await print(), middle);
@@ -130,7 +130,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(distance(await printedColor(bytes, { ...middle, x: middle.x - 18 }), red)).to.be.below(24);
   });
 
-  it('takes the variant that is just large enough', async () => {
+  it('uses the smallest variant that is large enough', async () => {
     const read: string[] = [];
     const storage: Partial<CertificateFileDeps['storage']> = {
       stream: async (key, ...rest) => {
@@ -170,7 +170,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(bytes)).to.equal(true);
   });
 
-  it('shrinks a logo of noise until it has few bytes', async () => {
+  it('reduces a logo of noise until it has few enough bytes', async () => {
     const [width, height] = [1_600, 240];
     const noise = sharp(randomBytes(width * height * 4), { raw: { width, height, channels: 4 } });
     await chooseLook(club, { logo_media_id: await buildLogo(club, await noise.png().toBuffer()) });
@@ -179,7 +179,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(bytes.length).to.be.below(printedLogoRules.mostPictureBytes + 120 * 1_024);
   });
 
-  it('follows the club’s current look, and does not serve a stored PDF of another look', async () => {
+  it('follows the club’s current look, and does not return a stored PDF with another look', async () => {
     const plain = await print();
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const first = await print();
@@ -190,7 +190,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect([first.equals(plain), second.equals(first), without.equals(plain)]).to.deep.equal([false, false, true]);
   });
 
-  it('is drawn the same each time, byte for byte, and stored once', async () => {
+  it('is drawn with the same bytes each time, and stored once', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const ignoringStore = { async put() {} };
     const [one, other] = [await print(ignoringStore), await print(ignoringStore)];
@@ -200,7 +200,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect((await certificateCalls(club, id).print()).bytes.equals(stored)).to.equal(true);
   });
 
-  it('is left out while its file is not public', async () => {
+  it('is omitted while its file is not public', async () => {
     const logo = await buildLogo(club, await square().png().toBuffer());
     await chooseLook(club, { logo_media_id: logo });
     expect(await showsLogo(await print())).to.equal(true);
@@ -208,7 +208,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(await print())).to.equal(false);
   });
 
-  it('is read once for many simultaneous prints', async () => {
+  it('is read once for several simultaneous prints', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     let reads = 0;
     const stream: CertificateFileDeps['storage']['stream'] = async (...file) => {
@@ -241,7 +241,7 @@ describe('the logo on certificates (DEC-186)', function () {
           ]),
       ],
       ['is noise', (bytes: Buffer) => randomBytes(bytes.length)],
-      ['has more pixels than may be decoded', (bytes: Buffer) => withSize(bytes, 60_000)],
+      ['has more pixels than the limit', (bytes: Buffer) => withSize(bytes, 60_000)],
     ] as const)
       it(`does not stop a certificate if it ${what}`, async () => {
         const bytes = await (await testBucket()).contentOf(key, bucket);
@@ -252,7 +252,7 @@ describe('the logo on certificates (DEC-186)', function () {
         expect(await storedKeys()).to.have.length(1);
       });
 
-    it('does not stop a certificate if it was deleted, and appears again when it is back', async () => {
+    it('does not stop a certificate if it was deleted, and appears again when the file is restored', async () => {
       const bytes = await (await testBucket()).contentOf(key, bucket);
       await deps.storage.remove(key);
       expect(await showsLogo(await print())).to.equal(false);
@@ -262,7 +262,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(await storedKeys()).to.have.length(1);
     });
 
-    it('is not stored as missing if the store breaks off', async () => {
+    it('is not stored as missing if the store’s response breaks off', async () => {
       const breaking = async () =>
         Readable.from(
           (async function* () {
@@ -274,7 +274,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(await storedKeys()).to.deep.equal([]);
     });
 
-    it('delays a print at most to its bound if the store never answers', async () => {
+    it('delays a print only up to a time limit if the store never answers', async () => {
       const since = performance.now();
       const printed = await print({ stream: () => new Promise(() => {}) });
       expect(performance.now() - since).to.be.within(
@@ -309,7 +309,7 @@ function extremesOf(values: readonly number[]): [number, number] {
   );
 }
 
-/** Gives a PNG another width, with the correct checksum. */
+/** Changes the width of a PNG, and corrects the checksum. */
 function withSize(png: Buffer, side: number): Buffer {
   const changed = Buffer.from(png);
   changed.writeUInt32BE(side, 16);

@@ -1,4 +1,4 @@
-/** Random acts of a student and administrators on a course, against a small model: the same facts, the same progress. */
+/** Compares random acts of a student and administrators on a course with a small model. Facts and progress must be equal. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -21,14 +21,14 @@ const acts = fc.array(
       { weight: 4, arbitrary: fc.constant('complete' as const) },
       { weight: 5, arbitrary: fc.constantFrom('undo', 'publish', 'unpublish', 'remove', 'open', 'close') },
     ),
-    /** The lesson of the act; ignored if the act concerns the whole course. */
+    /** The lesson of the act. It is ignored if the act concerns the whole course. */
     lesson: fc.nat({ max: lessons - 1 }),
   }),
   { minLength: 4, maxLength: 16 },
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** A model of EVT-14, EVT-15 and DEC-153, in which the run ends after each act. */
+/** A model of EVT-14, EVT-15 and DEC-153. In the model, the run ends after each act. */
 class Model {
   readonly facts: string[] = [];
   #open = true;
@@ -72,7 +72,7 @@ class Model {
     return this.#lessons.filter(({ state }) => state === 'published');
   }
 
-  /** The progress in the student's list of courses; undefined while the course is closed. */
+  /** The progress in the student's list of courses. It is undefined while the student has no access to the course. */
   get progress() {
     const { published } = this;
     if (!this.#open) return [];
@@ -83,7 +83,7 @@ class Model {
 describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
-  it('has the facts and the progress of the model after any sequence', async () => {
+  it('has the same facts and progress as the model after any sequence of acts', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { manager } = db.source;

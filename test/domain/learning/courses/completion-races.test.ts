@@ -1,4 +1,4 @@
-/** Completions at the same time as other completions, undos and withdrawals of the lesson; over HTTP and on the real database. */
+/** Completions that run at the same time as other completions, undos and withdrawals of the lesson. They use HTTP and a real database. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -46,7 +46,7 @@ async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begi
 }
 
 describe('concurrent completions', () => {
-  it('record one lesson.completed and return one time for 20 completions of one lesson', async () => {
+  it('concurrent completions of lessons', async () => {
     const [first = ''] = await start(2);
     const answers = await times(20, () => classroom.complete(first));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -72,7 +72,7 @@ describe('concurrent completions', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
   });
 
-  it('record the facts of one lesson once among undos, and the last act decides', async () => {
+  it('record the fact of one lesson once among undos, and the last act decides', async () => {
     const [only = ''] = await start(1);
     await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -81,7 +81,7 @@ describe('concurrent completions', () => {
   });
 
   for (const undoneFirst of [true, false]) {
-    it(`${undoneFirst ? 'do not ' : ''}complete the course if the undo of another lesson comes ${undoneFirst ? 'first' : 'after'}`, async () => {
+    it(`${undoneFirst ? 'do not ' : ''}complete the course if another lesson is undone ${undoneFirst ? 'first' : 'after'}`, async () => {
       const { publicUrl } = await testDeps();
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
@@ -99,8 +99,8 @@ describe('concurrent completions', () => {
   }
 });
 
-describe('a completion and a change that takes its lesson away', () => {
-  /** The acts of an administrator, or a removal, inside an open transaction. */
+describe('a completion and a concurrent change that withdraws its lesson', () => {
+  /** The act of an administrator or a removal, inside a transaction that stays open. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
       updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
@@ -113,7 +113,7 @@ describe('a completion and a change that takes its lesson away', () => {
   };
 
   for (const [what, take] of Object.entries(takings)) {
-    it(`rejects a completion with 404 and no trace if ${what} first`, async () => {
+    it(`answers 404 to a completion and leaves no trace if ${what} first`, async () => {
       const [only = ''] = await start(1);
       let before: Record<string, number> = {};
       const answer = await begunDuring(
@@ -177,7 +177,7 @@ describe('a completion and a change that takes its lesson away', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('writes facts exactly when it answers 200 while the course is archived, in 20 rounds', async () => {
+  it('writes facts exactly if it answers 200 while the course is being archived, in 20 rounds', async () => {
     await start(1);
     for (let round = 0; round < 20; round++) {
       course = await buildOpenCourse(club.id);

@@ -1,4 +1,7 @@
-/** The run that completes a course for students who send no request (DEC-153): its causes, and the students that it completes. */
+/**
+ * Tests the run that completes a course for students who send no request (DEC-153): the causes of the run, and the students whose course
+ * it completes.
+ */
 import { expect } from 'chai';
 import {
   restoreAccess,
@@ -40,7 +43,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const run = () => `course-completion/${course.id}`;
 const publish = (index: number, published: boolean) => write('PATCH', `/lessons/${lessonId(index)}`, { published });
 
-/** A course of two lessons with a certificate, and a student who has completed the first. */
+/** A course of two lessons with a certificate, and a student who has completed the first lesson. */
 async function start(): Promise<void> {
   club = await buildClub();
   write = callsOf(club);
@@ -69,7 +72,7 @@ async function expectCompleted(completed: boolean): Promise<void> {
   expect(await certificates()).to.equal(completed ? 1 : 0);
 }
 
-describe('the last open lesson is taken away', () => {
+describe('a withdrawal of the last open lesson', () => {
   const takings: Readonly<Record<string, () => Promise<unknown>>> = {
     unpublished: () => publish(1, false),
     removed: () => write('DELETE', `/lessons/${lessonId(1)}`),
@@ -85,7 +88,7 @@ describe('the last open lesson is taken away', () => {
     },
   };
   for (const [how, take] of Object.entries(takings)) {
-    it(`${how}: a run completes the course, once, with its certificate`, async () => {
+    it(`completes the course by a run, once, with its certificate: ${how}`, async () => {
       await start();
       expect(await wakesBy(club.id, take)).to.include(run());
       await expectCompleted(false);
@@ -98,7 +101,7 @@ describe('the last open lesson is taken away', () => {
     });
   }
 
-  it('records bulk facts, so that urgent facts of the club go first', async () => {
+  it('records facts with bulk priority, so that urgent facts of the club go first', async () => {
     await start();
     await publish(1, false);
     await judge(course.id);
@@ -114,7 +117,7 @@ describe('the last open lesson is taken away', () => {
     ]);
   });
 
-  it('completes no student with an open or undone lesson or an earlier course completion', async () => {
+  it('does not complete the course for a student with an open or undone lesson or an earlier completion', async () => {
     await start();
     const lacking = await buildLearner(course);
     const undone = await buildLearner(course);
@@ -142,7 +145,7 @@ describe('the last open lesson is taken away', () => {
     await expectCompleted(false);
   });
 
-  it('begins no run for an unpublished lesson, another title or another order', async () => {
+  it('does not begin a run if an unpublished lesson, a title or the order changes', async () => {
     await start();
     const hidden = await buildLesson(course, { published: false });
     const woken = await wakesBy(club.id, async () => {
@@ -154,7 +157,7 @@ describe('the last open lesson is taken away', () => {
     expect(await looks()).to.equal(0);
   });
 
-  it('begins no run for a course without completed lessons', async () => {
+  it('does not begin a run for a course in which no lesson was completed', async () => {
     club = await buildClub();
     write = callsOf(club);
     course = await buildOpenCourse(club.id, { lessons: 2 });
@@ -163,7 +166,7 @@ describe('the last open lesson is taken away', () => {
     expect(await looks()).to.equal(0);
   });
 
-  it('completes no lesson and no course when an assignment is removed', async () => {
+  it('completes no lesson and no course if an assignment is removed', async () => {
     await start();
     const { id } = await buildAssignment({ clubId: club.id, id: lessonId(1) }, { required: true });
     expect((await classroomOf(course, learner).complete(publicIdOf(1))).status).to.equal(409);
@@ -177,7 +180,7 @@ describe('the last open lesson is taken away', () => {
 });
 
 describe('changes while the run continues', () => {
-  it('complete no course if a lesson is published again before the student is judged', async () => {
+  it('complete no course if a lesson is published again before the run reaches the student', async () => {
     await start();
     await publish(1, false);
     let isAgain = false;
@@ -222,7 +225,7 @@ describe('changes while the run continues', () => {
     ['a student who is removed', async () => removeStudent(await testDeps(), club.id, learner.id, new Date())],
     ['a course that is withdrawn', () => write('PATCH', `/courses/${course.id}`, { status: 'draft' })],
   ] as const)
-    it(`${what}: the student does not complete the course`, async () => {
+    it(`do not complete the course for the student: ${what}`, async () => {
       await start();
       await publish(1, false);
       await judgeOnce(course.id, Date.now(), async (name) => void (name === 'course_page_read' && (await take())));
@@ -231,7 +234,7 @@ describe('changes while the run continues', () => {
       expect(await looks()).to.equal(0);
     });
 
-  it('record one course.completed and one certificate if the student completes a lesson meanwhile', async () => {
+  it('record one course.completed and one certificate if the student completes a lesson during the run', async () => {
     for (let round = 0; round < 8; round++) {
       await start();
       await publish(1, false);
@@ -245,7 +248,7 @@ describe('changes while the run continues', () => {
     }
   });
 
-  it('delay the withdrawal during a completion, which alone completes the course', async () => {
+  it('delay a withdrawal during a completion, and only the completion completes the course', async () => {
     await start();
     const { publicUrl } = await testDeps();
     let withdrawn: Promise<unknown> | undefined;
@@ -268,7 +271,7 @@ describe('changes while the run continues', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('neither move nor end a later pass by a page of an earlier pass', async () => {
+  it('do not let a page of an earlier pass move or end a later pass', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -288,7 +291,7 @@ describe('changes while the run continues', () => {
 const withDb = async <T>(act: (db: Awaited<ReturnType<typeof testDeps>>['db']) => Promise<T>): Promise<T> =>
   act((await testDeps()).db);
 
-describe('an access that comes back', () => {
+describe('an access that is restored or extended', () => {
   /** A student who had no access at the time of the withdrawal. */
   async function startWithout(): Promise<void> {
     await start();
@@ -318,14 +321,14 @@ describe('an access that comes back', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`${how}: completes the course if all its lessons are completed`, async () => {
+    it(`completes the course if all its lessons are completed: ${how}`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
       await expectCompleted(true);
     });
 
-  it('completes the course when it is extended after its end', async () => {
+  it('completes the course if it is extended after its end', async () => {
     await start();
     const source = await testDatabase();
     await source.query(`UPDATE enrollments SET ends_at = now() - interval '1 second' WHERE id = $1`, [
@@ -339,7 +342,7 @@ describe('an access that comes back', () => {
     await expectCompleted(true);
   });
 
-  it('lets one run wait for a later begin, also for two students', async () => {
+  it('makes one run wait for the later beginning of an access, also for two students', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);
@@ -356,7 +359,7 @@ describe('an access that comes back', () => {
       );
     await give(learner.id, later);
     expect(await judge(course.id)).to.deep.equal({ done: false, at: later?.getTime() });
-    // A student with access from elsewhere, who lost it and comes back earlier.
+    // A student with access from another source, who lost the access and gets it back earlier.
     const source = await testDatabase();
     await source.query(
       `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
@@ -373,7 +376,7 @@ describe('an access that comes back', () => {
     await expectCompleted(true);
   });
 
-  it('begins no run for a completed course, or a course with an open lesson', async () => {
+  it('begins no run for a completed course or a course with an open lesson', async () => {
     await start();
     const change = () =>
       inTransaction((tx) => changeEnd(tx, club.id, learner.enrollmentId, new Date(Date.now() + dayMs), new Date()));
@@ -383,13 +386,13 @@ describe('an access that comes back', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('makes the run wait and complete the course if it is granted during the look', async () => {
+  it('makes the run wait and then complete the course if access is granted during the look', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),
     );
     let running: Promise<CourseCompletionStep> | undefined;
-    // The restoration reads the lessons before the withdrawal commits, and so does not request the run itself.
+    // The restoration reads the lessons before the withdrawal commits. So the restoration itself does not request the run.
     await withOpenTransaction(
       (tx) => restoreAccess(tx, club.id, learner.enrollmentId, new Date()),
       async () => {
@@ -406,7 +409,7 @@ describe('an access that comes back', () => {
 describe('a course of many students', function () {
   this.timeout(60_000);
 
-  it('is judged in bounded steps, each of which continues the step before', async () => {
+  it('is evaluated in steps of limited size, each of which continues after the step before', async () => {
     await start();
     const many = 2 * judging.lookedAt + 3;
     const source = await testDatabase();

@@ -1,4 +1,4 @@
-/** Points and levels against a model of EVT-19, through the domain's own functions. */
+/** Compares points and levels with a model of EVT-19, through the domain's own functions. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -9,13 +9,13 @@ import { ownStandingOf } from '../../../../domain/learning/engagement/standing.t
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The true state of one student and the club's levels. */
+/** The expected state of one student and of the club's levels. */
 interface Model {
   points: number;
   causes: Set<string>;
   levels: Map<Id, number>;
   reached: Set<Id>;
-  told: Id[];
+  announcedLevels: Id[];
 }
 
 const lessons = Array.from({ length: 4 }, newId);
@@ -23,7 +23,7 @@ const cause = fc.record({
   kind: fc.constantFrom('lesson' as const, 'manual' as const),
   id: fc.constantFrom(...lessons),
 });
-/** Few values near one another, so that they coincide. */
+/** A few values close together, so that some of them are equal. */
 const threshold = fc.integer({ min: 0, max: 6 }).map((n) => n * 10);
 const award = fc.record({
   act: fc.constant('award' as const),
@@ -42,7 +42,7 @@ function awardInModel(model: Model, key: string, points: number): void {
     .toSorted(([, a], [, b]) => a - b);
   for (const [id] of passed) {
     model.reached.add(id);
-    model.told.push(id);
+    model.announcedLevels.push(id);
   }
 }
 
@@ -81,14 +81,20 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
 }
 
 describe('points and levels', () => {
-  it('match the model in points, level and facts after any awards and level changes', async () => {
+  it('match the model in points, level and facts after any awards and changes of levels', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await fc.assert(
       fc.asyncProperty(steps, async (actions) => {
         await db.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
         const { id: studentId } = await buildStudent(clubId);
-        const model: Model = { points: 0, causes: new Set(), levels: new Map(), reached: new Set(), told: [] };
+        const model: Model = {
+          points: 0,
+          causes: new Set(),
+          levels: new Map(),
+          reached: new Set(),
+          announcedLevels: [],
+        };
         for (const step of actions) {
           if (step.act !== 'award') {
             await levelStep(clubId, model, step);
@@ -103,7 +109,9 @@ describe('points and levels', () => {
           `SELECT subject_id AS id, type FROM facts WHERE student_id = $1 ORDER BY seq`,
           [studentId],
         );
-        expect(recordedLevels).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
+        expect(recordedLevels).to.deep.equal(
+          model.announcedLevels.map((id) => ({ id, type: 'student.level_reached' })),
+        );
         const standing = await ownStandingOf(db, clubId, studentId);
         const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
         expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({
@@ -116,7 +124,7 @@ describe('points and levels', () => {
     );
   }).timeout(120_000);
 
-  it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
+  it('store nothing of an award whose transaction fails, and allow the award to be repeated', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

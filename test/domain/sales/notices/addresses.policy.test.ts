@@ -22,13 +22,17 @@ describe('addresses in the body of a notice', () => {
     ['between rows of 300 full stops', `x${'.'.repeat(300)}a@b.cd${'.'.repeat(300)}x`, ['a@b.cd']],
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
-    ['nowhere in texts without one', ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3], []],
+    [
+      'nowhere in texts without an address',
+      ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3],
+      [],
+    ],
   ] as const)
     it(`are found ${what}`, () => {
       expect(addressesIn(body).toSorted()).to.deep.equal([...found].toSorted());
     });
 
-  it('are at most 200', () => {
+  it('are limited to 200', () => {
     const many = (count: number) => Array.from({ length: count }, (_, number) => `a${number}@b.cd`);
     expect(addressesIn(many(200))).to.have.length(200);
     expect(addressesIn(many(201))).to.have.length(200);
@@ -44,7 +48,7 @@ describe('addresses in the body of a notice', () => {
     );
   });
 
-  it('are read up to 254 characters, with white space around them', () => {
+  it('are read up to 254 characters, also with white space around them', () => {
     expect([readAddress(` ${long(254)}\n`), readAddress(long(255)), readAddress('ada')]).to.deep.equal([
       long(254),
       undefined,
@@ -54,7 +58,7 @@ describe('addresses in the body of a notice', () => {
 });
 
 describe('the time of a sale (EVT-22)', () => {
-  it('is the platform’s time, but never a future time', () => {
+  it('is the time that the platform states, but never a future time', () => {
     const [before, now] = [new Date(1_000), new Date(2_000)];
     expect([timeOfFact(before, now), timeOfFact(now, before)]).to.deep.equal([before, before]);
   });

@@ -1,4 +1,4 @@
-/** Addresses in notices: every address that an adapter accepts is found, in linear time. */
+/** Addresses in notices. Every address that an adapter accepts is found, in linear time. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/email.policy.ts';
@@ -8,7 +8,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
-/** The time of this thread for a body in milliseconds, the shortest of three. The time of other processes does not count. */
+/** The CPU time of this thread for a body in milliseconds, the shortest of three runs. The time of other processes does not count. */
 function millisecondsFor(body: unknown): number {
   const took = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();
@@ -39,7 +39,7 @@ describe('addresses in a notice', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('do not include the end of an address that fills its field', () => {
+  it('do not include a part of an address that fills its field', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 
@@ -77,7 +77,7 @@ describe('addresses in a notice', () => {
     });
   }
 
-  it('are found within 2 s in 1 MiB of short texts and in half a million numbers', () => {
+  it('are found within 2 s in 1 MiB of short texts, and in half a million numbers', () => {
     const little = Array.from({ length: mebibyte / 8 }, () => 'a@b');
     expect(millisecondsFor(little)).to.be.below(2_000);
     expect(millisecondsFor(Array.from({ length: mebibyte / 2 }, () => 1))).to.be.below(2_000);
@@ -85,7 +85,7 @@ describe('addresses in a notice', () => {
 });
 
 describe('a notice with an unknown token', () => {
-  it('is rejected before its body is read', async () => {
+  it('is refused before its body is read', async () => {
     const receiveBody = () => Promise.reject(new Error('The body was read'));
     const received = { platform: 'generic', token: 'nobody', receiveBody, signature: '' };
     const receiveNotice = createNoticeReceiver(await testDeps());
@@ -95,7 +95,7 @@ describe('a notice with an unknown token', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('are checked before folding, so an address with the Kelvin sign is refused', () => {
+  it('contain no address with the Kelvin sign, because addresses are checked before folding', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

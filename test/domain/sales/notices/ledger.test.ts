@@ -66,7 +66,7 @@ const canceled = (shop: TestShop, further: object = {}) =>
   });
 
 describe('a sale', () => {
-  it('to a stranger opens an account, sends an invitation and grants all deliveries of the product', async () => {
+  it('to a new buyer opens an account, sends an invitation and grants all deliveries of the product', async () => {
     const shop = await buildShop(2);
     expect(await sell(shop, purchaseNotice(shop, 'paid'))).to.deep.equal(['processed']);
     expect(await factTypes(shop.club.id)).to.deep.equal([
@@ -82,7 +82,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('to a known student opens no account and sends no mail', async () => {
+  it('to an existing student opens no account and sends no mail', async () => {
     const shop = await buildShop();
     const student = await buildStudent(shop.club.id, { email: shop.email });
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -90,7 +90,7 @@ describe('a sale', () => {
     expect(await mailsTo(student.id)).to.deep.equal([]);
   });
 
-  it('whose refund comes first records both facts, and the payment notice then adds nothing', async () => {
+  it('records both facts if the refund arrives first, and the later payment notice adds nothing', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
     const expectedTypes = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
@@ -100,7 +100,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
   });
 
-  it('raises facts with the platform’s times, also for late and unordered notices (EVT-22)', async () => {
+  it('records facts with the platform’s times, also for late and unordered notices (EVT-22)', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -119,7 +119,7 @@ describe('a sale', () => {
     });
   });
 
-  it('raises no fact later than its processing, however fast the platform’s clock is (EVT-22)', async () => {
+  it('records no fact later than its processing, even if the platform’s clock is fast (EVT-22)', async () => {
     const shop = await buildShop();
     const ahead = { occurred_at: later, purchase: { id: 'sale-1', amount: 1, currency: 'EUR', paid_at: later } };
     await sell(shop, purchaseNotice(shop, 'paid', ahead), purchaseNotice(shop, 'refunded', ahead));
@@ -184,7 +184,7 @@ describe('a sale', () => {
       }
     });
 
-    it('loses its access after everything was refunded, by the stated totals', async () => {
+    it('loses its access after everything was refunded, by the totals in the notices', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'));
       for (const refunded of [1_000, 4_899, 900]) await sell(shop, refund(shop, { refunded_amount: refunded }));
@@ -194,7 +194,7 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('loses its access if the product says so', async () => {
+    it('loses its access if the product is set so', async () => {
       const shop = await buildShop();
       const change = { partial_refund_ends_access: true };
       await updateProduct(await testDeps(), shop.club.id, shop.product.id, change, new Date());
@@ -208,7 +208,7 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('keeps current access if the product’s setting changes later and the payment is repeated', async () => {
+    it('keeps its current access if the product’s setting changes later and the payment is repeated', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, { refunded_amount: 1_000 }));
       const change = { partial_refund_ends_access: true };
@@ -217,7 +217,7 @@ describe('a sale', () => {
       expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
     });
 
-    it('regains its access if the refund came first and stated no price', async () => {
+    it('regains its access if the refund arrived first and stated no price', async () => {
       const shop = await buildShop();
       await sell(shop, refund(shop, { amount: 1_000 }));
       expect(await standing(shop)).to.deep.equal(['refunded', '1000', '1000', 'refund']);
@@ -228,7 +228,7 @@ describe('a sale', () => {
       expect((await facts(shop)).filter((type) => type === 'purchase.refunded')).to.have.length(1);
     });
 
-    it('is undone by a chargeback, and by a refund in another currency', async () => {
+    it('ends by a chargeback, and by a refund in another currency', async () => {
       for (const undoing of [
         (shop: TestShop) => ({ ...refund(shop, { amount: 1_000 }), event: 'purchase.chargeback' }),
         (shop: TestShop) => refund(shop, { amount: 1_000, currency: 'USD' }),
@@ -241,7 +241,7 @@ describe('a sale', () => {
       }
     });
 
-    it('stays undone if a refund in another currency came first', async () => {
+    it('remains ended if a refund in another currency arrived first', async () => {
       const shop = await buildShop();
       await sell(shop, refund(shop, { amount: 1_000, currency: 'USD' }), purchaseNotice(shop, 'paid'));
       expect(await standing(shop)).to.deep.equal(['refunded', '4900', null, 'refund']);
@@ -270,7 +270,7 @@ describe('a sale', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
   });
 
-  it('does not grant a delivery that was mapped later when its notice is repeated', async () => {
+  it('does not grant a delivery that was added to the product later when its notice is repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { deliveryIds } = await buildProduct(shop.club.id);
@@ -283,7 +283,7 @@ describe('a sale', () => {
     expect(await accessOf(shop)).to.have.length(1);
   });
 
-  it('keeps access that an administrator restored after the refund when notices are repeated', async () => {
+  it('keeps access that an administrator restored after the refund, even if notices are repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
     const source = await testDatabase();
@@ -294,7 +294,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
   });
 
-  it('is one purchase for each charge of a subscription, with one enrollment for all', async () => {
+  it('is one purchase for each charge of a subscription, with one enrollment for all charges', async () => {
     const shop = await buildShop();
     const charge = (id: string) =>
       purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
@@ -336,7 +336,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('is another sale on another platform, even with the same external id', async () => {
+  it('is a different sale on another platform, even with the same external id', async () => {
     const shop = await buildShop();
     const purchase = { id: 'HP16015479281022', amount: 4_900, currency: 'EUR' };
     await sell(shop, purchaseNotice(shop, 'paid', { purchase }));
@@ -351,7 +351,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('is another sale in another club, even with the same external id', async () => {
+  it('is a different sale in another club, even with the same external id', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const other = await buildShop();
@@ -361,14 +361,14 @@ describe('a sale', () => {
 });
 
 describe('cancellation of a subscription', () => {
-  it('without a period end revokes the access immediately', async () => {
+  it('revokes the access immediately if it states no end of the period', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
   });
 
-  it('with a past period end revokes the access immediately', async () => {
+  it('revokes the access immediately if the end of the period has passed', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -378,7 +378,7 @@ describe('cancellation of a subscription', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
   });
 
-  it('with a future period end shortens the access and starts a timer', async () => {
+  it('shortens the access and starts a timer if the end of the period is in the future', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop, { current_period_end: later }));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.shortened']);
@@ -391,7 +391,7 @@ describe('cancellation of a subscription', () => {
     ).to.have.length(1);
   });
 
-  it('that comes three times is recorded once, with the earliest time', async () => {
+  it('is recorded once if its notice arrives three times, with the earliest time', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
     await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
@@ -402,7 +402,7 @@ describe('cancellation of a subscription', () => {
     );
   });
 
-  it('does not extend an end that an administrator set', async () => {
+  it('does not extend an end of access that an administrator set', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { db } = await testDeps();
@@ -430,7 +430,7 @@ describe('cancellation of a subscription', () => {
 });
 
 describe('removal of a student', () => {
-  it('deletes the bodies of all notices about the student, also unreadable ones, and keeps the amounts', async () => {
+  it('deletes the bodies of all notices about the student, also unreadable bodies, and keeps the amounts', async () => {
     const shop = await buildShop();
     const name = `Bea ${newId()}`;
     const buyer = { email: shop.email, name };
@@ -457,7 +457,7 @@ describe('removal of a student', () => {
     ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
   });
 
-  it('stays in force when a notice is repeated, and a new purchase opens a new account', async () => {
+  it('remains in force when a notice is repeated, and a new purchase opens a new account', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);
@@ -472,7 +472,7 @@ describe('removal of a student', () => {
     expect(await studentOf(shop)).not.to.equal(studentId);
   });
 
-  it('keeps the notices of other buyers', async () => {
+  it('does not delete the notices of other buyers', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const other = await takeNotice(

@@ -37,7 +37,7 @@ describe('a notice that cannot be applied', () => {
       { errorCode: 'unknown_currency', errorPath: 'purchase.currency' },
     ],
   ] as const) {
-    it(`fails with a code and without a trace: ${what}`, async () => {
+    it(`fails with an error code and without a trace: ${what}`, async () => {
       const shop = await buildShop();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', further));
       const before = await rowCounts();
@@ -47,7 +47,7 @@ describe('a notice that cannot be applied', () => {
     });
   }
 
-  it('fails with limit_reached without a free seat, and passes when replayed with one', async () => {
+  it('fails with limit_reached if no seat is free, and succeeds when it is replayed after a seat is free', async () => {
     const shop = await buildShop();
     await buildPlan(shop.club.id, 'starter');
     await buildStudents(shop.club.id, plans.starter.allowances.students.included);
@@ -60,7 +60,7 @@ describe('a notice that cannot be applied', () => {
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
-  it('passes once when replayed after its product was created', async () => {
+  it('succeeds once if it is replayed after its product was created', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
@@ -97,7 +97,7 @@ describe('the bytes of a stored notice', () => {
     return id;
   };
 
-  it('are applied with a byte-order mark, also for a refund', async () => {
+  it('are accepted with a byte-order mark, also for a refund', async () => {
     const shop = await buildShop();
     const paid = purchaseNotice(shop, 'paid', euros('marked'));
     for (const body of [paid, { ...paid, event: 'purchase.refunded' }]) {
@@ -110,7 +110,7 @@ describe('the bytes of a stored notice', () => {
     ]);
   });
 
-  it('are applied on the next try if an earlier version failed on their byte-order mark', async () => {
+  it('are accepted on the next try if an earlier version failed because of their byte-order mark', async () => {
     const shop = await buildShop();
     const body = Buffer.from(JSON.stringify(purchaseNotice(shop, 'paid')));
     const id = await stored(shop, Buffer.concat([mark, body]));
@@ -121,7 +121,7 @@ describe('the bytes of a stored notice', () => {
 
   for (const [what, bytes] of [
     ['no JSON', Buffer.from('{"event":')],
-    ['UTF-16 with a mark', Buffer.from('\uFEFF{}', 'utf16le')],
+    ['UTF-16 with a byte-order mark', Buffer.from('\uFEFF{}', 'utf16le')],
     ['broken UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['nothing', Buffer.alloc(0)],
     ['65 levels', Buffer.from(`{"event":${'['.repeat(64)}${']'.repeat(64)}}`)],
@@ -138,7 +138,7 @@ describe('the bytes of a stored notice', () => {
     });
   }
 
-  it('fail as bad_shape with the path for numbers beyond a double and lists instead of objects', async () => {
+  it('fail as bad_shape with the path of a number beyond a double or a list instead of an object', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(
       purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),
@@ -150,7 +150,7 @@ describe('the bytes of a stored notice', () => {
 });
 
 describe('an internal error', () => {
-  it('rolls the notice back, records internal_error, and leaves it pending for another try', async () => {
+  it('rolls the notice back, records internal_error, and leaves the notice pending for another try', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const before = await rowCounts();
@@ -172,7 +172,7 @@ describe('an internal error', () => {
     expect(await noticeRow(id)).to.include({ errorCode: null, attemptCount: 2 });
   });
 
-  it('after the claim makes the next step wait for the lease, then process the notice', async () => {
+  it('after the claim makes the next step wait for the lease and then process the notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticeDeps({
@@ -202,7 +202,7 @@ describe('an internal error', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(facts);
   });
 
-  it('of a lost claim records nothing', async () => {
+  it('records nothing if the step has lost its claim', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const overtaken = await noticeDeps({
@@ -261,8 +261,8 @@ describe('concurrent notices', () => {
   });
 });
 
-describe('a notice of a new buyer while an import holds the club’s count of students', () => {
-  it('gives its lease back before the end, and is processed as soon as the count is free', async () => {
+describe('a notice of a new buyer while an import locks the club’s student count', () => {
+  it('releases its lease early, and is processed as soon as the student count is unlocked', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -284,7 +284,7 @@ describe('a notice of a new buyer while an import holds the club’s count of st
 });
 
 describe('upkeep of notices', () => {
-  it('wakes a notice after two minutes without a step, and not before', async () => {
+  it('wakes a notice after two minutes without a step, but not earlier', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -296,7 +296,7 @@ describe('upkeep of notices', () => {
     expect(await woken()).to.have.length(1);
   });
 
-  it('purges bodies with their addresses after 90 days, after which a replay is rejected', async () => {
+  it('deletes bodies with their addresses after 90 days, and then refuses a replay', async () => {
     const shop = await buildShop();
     const recentNotice = await takeNotice(
       shop.connection,
@@ -314,7 +314,7 @@ describe('upkeep of notices', () => {
     expect(error).to.have.property('code', 'payload_purged');
   });
 
-  it('fails a notice as payload_purged when its body was purged first', async () => {
+  it('fails a notice as payload_purged if its body was deleted before it was processed', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     await alter('sales_notices', id, { body: null });

@@ -34,7 +34,7 @@ describe('concurrent notices', () => {
     header: () => proof,
     signature: proof,
   });
-  /** Receives all of them at the same time. @returns the result of each */
+  /** Receives all notices at the same time. @returns the result of each notice */
   const receiveAll = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
     const receive = createNoticeReceiver({ ...deps, db });
     const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));
@@ -111,7 +111,7 @@ describe('concurrent notices', () => {
     ]);
   });
 
-  it('take two statements for any number of notices', async () => {
+  it('need two statements for any number of notices', async () => {
     const { connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -125,7 +125,7 @@ describe('concurrent notices', () => {
     expect(statements).to.equal(2);
   });
 
-  it('are written 64 at a time, and a notice of more than 64 kB alone', async () => {
+  it('are written 64 at a time, and a notice of more than 64 kB is written alone', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -135,7 +135,7 @@ describe('concurrent notices', () => {
     const texts = Array.from({ length: 65 }, (_, index) => `notice-${index}`);
     const notices = [...texts, 'a'.repeat(65_537), 'b'.repeat(65_536)].map((text) => notice(connection, text));
     expect(new Set(await receiveAll(notices, counting))).to.deep.equal(new Set(['accepted']));
-    expect(statements, 'a look-up, the large one, and two of 64 and 2').to.equal(4);
+    expect(statements, 'a look-up, the large notice, and batches of 64 and 2').to.equal(4);
     expect(await rowsOf(clubId)).to.have.length(67);
   });
 

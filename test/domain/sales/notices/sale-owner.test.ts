@@ -1,4 +1,4 @@
-/** The owner of a notice's sale: named once, although other buyers are named later, at the same time, or by another shop. */
+/** The owner of a notice's sale. The owner never changes, although other buyers are named later, at the same time, or by another shop. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
@@ -29,7 +29,7 @@ async function studentOf({ club, email }: TestShop): Promise<string> {
   return row?.id ?? '';
 }
 
-/** The students of a club's facts, and the owners of the facts' purchases or subscriptions. */
+/** The students in a club's facts, and the owners of the facts' purchases or subscriptions. */
 async function strayFacts(clubId: string): Promise<unknown[]> {
   const source = await testDatabase();
   return source.query<unknown[]>(
@@ -43,7 +43,7 @@ async function strayFacts(clubId: string): Promise<unknown[]> {
 
 describe('two concurrent first notices of one sale or subscription with two buyers', () => {
   for (const known of [false, true]) {
-    it(`give the sale to one of two ${known ? 'known students' : 'strangers'}, and nothing to the other`, async function () {
+    it(`give the sale to one of two ${known ? 'existing students' : 'new buyers'}, and nothing to the other`, async function () {
       this.timeout(60_000);
       for (let round = 0; round < 6; round++) {
         const shop = await buildShop();
@@ -88,7 +88,7 @@ describe('two concurrent first notices of one sale or subscription with two buye
 });
 
 describe('body of a fact about a sale', () => {
-  it('is not assembled when the sale belongs to another student', async () => {
+  it('is not assembled if the sale belongs to another student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -113,7 +113,7 @@ describe('body of a fact about a sale', () => {
   });
 });
 
-describe('a notice of a known sale', () => {
+describe('a notice of an existing sale', () => {
   it('with another product and another buyer fails as sale_mismatch, without a trace', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -130,7 +130,7 @@ describe('a notice of a known sale', () => {
     expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
   });
 
-  it('with only another product or only another buyer counts for the sale', async () => {
+  it('with only another product or only another buyer belongs to the sale', async () => {
     const shop = await buildShop();
     const product = await buildProduct(shop.club.id);
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -144,7 +144,7 @@ describe('a notice of a known sale', () => {
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['purchase.refunded', 'access.revoked']);
   });
 
-  it('fails as sale_mismatch when sale and subscription belong to different students', async () => {
+  it('fails as sale_mismatch if sale and subscription belong to different students', async () => {
     const shop = await buildShop();
     const other = { ...shop, email: `x${shop.email}` };
     const subscription = { id: 'sub-1' };
@@ -160,14 +160,14 @@ describe('removal of a student from notices', () => {
   const unknown = { product: { id: 'nope' }, ...charged('failing') };
   const remove = async (shop: TestShop, id: string) => removeStudent(await testDeps(), shop.club.id, id, new Date());
 
-  it('purges a failed notice whose address has an apostrophe', async () => {
+  it('deletes the body of a failed notice whose address has an apostrophe', async () => {
     const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     await remove(shop, await studentOf(shop));
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
   });
 
-  it('purges notices under a former address, and ignores the pending one', async () => {
+  it('deletes the bodies of notices with a former address, and ignores the pending address', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
@@ -195,7 +195,7 @@ describe('removal of a student from notices', () => {
     ]);
   });
 
-  it('purges failed notices of a known sale with another address, before and after the removal', async () => {
+  it('deletes failed notices of an existing sale with another address, before and after the removal', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -263,7 +263,7 @@ describe('a notice with text that Postgres cannot store', () => {
       expect(students).to.deep.equal([{ name: repaired }]);
     });
 
-    it(`is processed with ${what} in an unread field, its name, or an address`, async () => {
+    it(`is processed with ${what} in a field that is not read, in the field’s name, or in an address`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
       const text = raw.replaceAll('NAME', name);

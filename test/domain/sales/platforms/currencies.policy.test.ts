@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { decimalsOf, formerDecimals, smallestUnits } from '../../../../domain/sales/platforms/currencies.policy.ts';
 
 describe('currencies by ISO 4217', () => {
-  it('have the decimals of the standard, not the displayed ones', () => {
+  it('have the decimals of the standard, not the decimals that are usually displayed', () => {
     const codesBy: Readonly<Record<number, string>> = {
       0: 'CLP ISK UGX JPY KRW VND XOF UYI',
       2: 'COP HUF IDR PKR LBP IRR YER MRU MGA BRL EUR USD XCG VED',
@@ -15,16 +15,16 @@ describe('currencies by ISO 4217', () => {
     for (const [code, decimals] of expected) expect(decimalsOf(code), code).to.equal(decimals);
   });
 
-  it('exclude unlisted codes, metals, tests and names of objects', () => {
+  it('exclude unlisted codes, metals, test codes, and names of JavaScript properties', () => {
     for (const code of ['QQQ', 'ABC', 'DEM', 'HRK', 'XAU', 'XXX', 'XTS', 'eur', '', 'toString', '__proto__', 'default'])
       expect(decimalsOf(code), code).to.equal(undefined);
   });
 
-  it('that were rounded to whole units all have smaller units', () => {
+  it('whose amounts were rounded to whole units all have smaller units', () => {
     for (const code of Object.keys(formerDecimals)) expect(decimalsOf(code), code).to.be.greaterThan(0);
   });
 
-  it('turn decimals into smallest units exactly, and round half up', () => {
+  it('convert decimals exactly to smallest units, and round half up', () => {
     expect(smallestUnits('149900.00', 2)).to.equal(14_990_000n);
     expect(smallestUnits('12990.5', 2)).to.equal(1_299_050n);
     expect(smallestUnits('15.125', 3)).to.equal(15_125n);

@@ -6,7 +6,7 @@ import { salesPlatforms } from '../../../../entities/sales/values.ts';
 import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 
-/** The notice with another value at a path. Undefined removes the field. */
+/** The notice with another value at a path. The value undefined removes the field. */
 function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(notice);
   const names = path.split('.');
@@ -61,7 +61,7 @@ describe('hotmart notices, 2.0.0', () => {
     });
   }
 
-  it('read PURCHASE_DELAYED as late by its recurrence if it has a subscription, else as no event', () => {
+  it('read PURCHASE_DELAYED as late if it states a recurrence and a subscription, and else as no event', () => {
     const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
     expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
     expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });
@@ -87,7 +87,7 @@ describe('hotmart notices, 2.0.0', () => {
     });
   }
 
-  it('give an amount in the smallest unit of its currency', () => {
+  it('return an amount in the smallest unit of its currency', () => {
     const yen = changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price', {
       value: 1500,
       currency_value: 'JPY',
@@ -95,7 +95,7 @@ describe('hotmart notices, 2.0.0', () => {
     expect(only(parse(yen))).to.include({ amount: 1_500, currency: 'JPY' });
   });
 
-  it('give amounts by the decimals of ISO 4217, from numbers and from decimal text', () => {
+  it('convert amounts by the decimals of ISO 4217, from numbers and from decimal text', () => {
     for (const [value, currency, amount] of [
       [149_900, 'COP', 14_990_000],
       ['149900.00', 'COP', 14_990_000],
@@ -113,7 +113,7 @@ describe('hotmart notices, 2.0.0', () => {
     }
   });
 
-  it('reject amounts that are not decimals, with their path', () => {
+  it('refuse amounts that are not decimals, with their path', () => {
     for (const value of ['1e3', '-1', '1,5', '', ' 5', '0x10', -0.01, 1e15, 1e300, true, [1]])
       expect(
         refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.value', value)),
@@ -121,12 +121,12 @@ describe('hotmart notices, 2.0.0', () => {
       ).to.deep.equal({ code: 'bad_shape', path: 'data.purchase.price.value' });
   });
 
-  it('read a partial refund without its amount', () => {
+  it('accept a partial refund without its amount', () => {
     const part = changed(hotmartPurchase('PURCHASE_REFUNDED'), 'data.purchase.status', 'PARTIALLY_REFUNDED');
     expect(only(parse(part))).to.include({ kind: 'refunded', refunded: 'part' });
   });
 
-  it('are rejected with the path of a missing or wrong field', () => {
+  it('are refused with the path of a missing or wrong field', () => {
     const approved = hotmartPurchase('PURCHASE_APPROVED');
     for (const [path, value] of [
       ['version', '1.0.0'],
@@ -149,7 +149,7 @@ describe('hotmart notices, 2.0.0', () => {
     }
   });
 
-  it('are rejected as unknown_currency with a currency that ISO 4217 does not list', () => {
+  it('are refused as unknown_currency if ISO 4217 does not list the currency', () => {
     expect(
       refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.currency_value', 'ABC')),
     ).to.deep.equal({
@@ -158,7 +158,7 @@ describe('hotmart notices, 2.0.0', () => {
     });
   });
 
-  it('are proven by the hottok in the header, or in the body without the header', () => {
+  it('are authenticated by the hottok in the header, or in the body if there is no header', () => {
     const body = hotmartPurchase('PURCHASE_APPROVED');
     const proven = (proof: string, further = {}) =>
       salesAdapters.hotmart.isProven({ raw: Buffer.alloc(0), body: { ...body, ...further }, proof }, 'the hottok');
@@ -182,7 +182,7 @@ describe('kiwify notices', () => {
   };
   const subscription = { id: '8b7e6d5c-4b3a-4291-8070-6f5e4d3c2b1a', periodEnd: new Date('2026-10-04T23:46:00Z') };
 
-  it('read order_approved as a payment, in Brazilian time and centavos', () => {
+  it('read order_approved as a payment, with Brazilian time and amounts in centavos', () => {
     expect(parse(kiwifyOrder('order_approved'))).to.deep.equal([{ kind: 'paid', ...paid, subscription }]);
   });
 
@@ -199,7 +199,7 @@ describe('kiwify notices', () => {
     expect(parse(kiwifyOrder('subscription_renewed'))).to.deep.equal(parse(kiwifyOrder('order_approved')));
   });
 
-  it('read order_refunded and chargeback as undone, without a new period end', () => {
+  it('read order_refunded and chargeback as a refund, without a new end of the period', () => {
     const refunded = changed(kiwifyOrder('order_refunded'), 'refunded_at', '2026-09-05 10:00');
     const undone = { ...paid, subscription: { id: subscription.id } };
     expect(parse(refunded)).to.deep.equal([{ kind: 'refunded', ...undone, at: new Date('2026-09-05T13:00:00Z') }]);
@@ -209,7 +209,7 @@ describe('kiwify notices', () => {
     });
   });
 
-  it('read subscription_late by the end of the paid period, whatever the order id', () => {
+  it('read subscription_late as late since the end of the paid period, for any order id', () => {
     const again = changed(kiwifyOrder('subscription_late'), 'order_id', 'another-try');
     for (const notice of [kiwifyOrder('subscription_late'), again]) {
       expect(only(parse(notice)), String(notice['order_id'])).to.include({
@@ -220,7 +220,7 @@ describe('kiwify notices', () => {
     }
   });
 
-  it('read subscription_canceled as canceled with access until access_until', () => {
+  it('read subscription_canceled as canceled, with access until access_until', () => {
     expect(only(parse(kiwifyOrder('subscription_canceled')))).to.deep.include({
       kind: 'canceled',
       subscriptionId: subscription.id,
@@ -232,7 +232,7 @@ describe('kiwify notices', () => {
     it(`read ${event} as no change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
   }
 
-  it('are rejected with the path of a missing field', () => {
+  it('are refused with the path of a missing field', () => {
     for (const path of [
       'webhook_event_type',
       'order_id',
@@ -246,7 +246,7 @@ describe('kiwify notices', () => {
       });
   });
 
-  it('are proven by HMAC-SHA1 over the received bytes', () => {
+  it('are authenticated by HMAC-SHA1 over the received bytes', () => {
     const raw = Buffer.from('{"a": 1}');
     const proof = createHmac('sha1', 'token').update(raw).digest('hex');
     const proven = (bytes: Buffer, signature: string) =>
@@ -268,7 +268,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     subscription: { id: 'SUB-77', current_period_end: '2026-04-02T09:14:40Z' },
   };
 
-  it('read the example of the page', () => {
+  it('accept the example of the page', () => {
     expect(parse(notice)).to.deep.equal([
       {
         kind: 'paid',
@@ -284,7 +284,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     ]);
   });
 
-  it('default the name to the address and paid_at to the event’s time, and accept numeric ids', () => {
+  it('use the address as default name and the event’s time as default paid_at, and accept numeric ids', () => {
     const short = changed(
       changed(changed(notice, 'buyer.name', undefined), 'purchase.paid_at', undefined),
       'product.id',
@@ -297,7 +297,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     });
   });
 
-  it('are rejected with the path of an invalid amount', () => {
+  it('are refused with the path of an invalid amount', () => {
     for (const amount of [
       49.5,
       -1,
@@ -316,7 +316,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('are rejected with the path of an address that the contract does not accept', () => {
+  it('are refused with the path of an address that the contract does not accept', () => {
     for (const email of ['a@b', 'ü@exämple.com', '"q"@example.com', 'a,b@example.com', 'a<script>@b.com', 'x y@z.com'])
       expect(refusalOf('generic', changed(notice, 'buyer.email', email)), email).to.deep.equal({
         code: 'bad_shape',
@@ -324,7 +324,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('read the total of refunds, and reject a text for it', () => {
+  it('read the total of refunds as a number, and refuse a text', () => {
     const refund = { ...notice, event: 'purchase.refunded' };
     expect(only(parse(changed(refund, 'purchase.refunded_amount', 1_000)))).to.include({
       amount: 4_900,
@@ -337,14 +337,14 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     });
   });
 
-  it('are rejected with its path without the key of a late payment', () => {
+  it('are refused with the path of the missing key of a late payment', () => {
     expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
       code: 'bad_shape',
       path: 'subscription.lateness',
     });
   });
 
-  it('are rejected with the path of an invalid or distant time', () => {
+  it('are refused with the path of an invalid or distant time', () => {
     for (const time of [
       '2026-13-45T00:00:00Z',
       '02/03/2026',
@@ -363,7 +363,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('of every platform are rejected as bad_shape for bodies without an event', () => {
+  it('of every platform are refused as bad_shape if the body contains no event', () => {
     for (const platform of salesPlatforms)
       for (const body of [{}, { event: null }, { event: [] }, { event: 'x'.repeat(2_000) }, { data: 1 }])
         expect(refusalOf(platform, body).code, `${platform}: ${JSON.stringify(body).slice(0, 40)}`).to.equal(
@@ -394,7 +394,7 @@ describe('names of buyers', () => {
     const nameFor = (name: unknown) => only(salesAdapters[platform].parse(notices[platform].of(name))).buyer.name;
     const ofAddress = nameFor(undefined);
 
-    it(`${platform}: are the part of the address before the @ if the name is unreadable`, () => {
+    it(`are the part of the address before the @ if the name is unreadable: ${platform}`, () => {
       expect(ofAddress).to.match(/^[a-z0-9. ]+$/);
       for (const name of [
         '',
@@ -413,7 +413,7 @@ describe('names of buyers', () => {
         expect(nameFor(name), JSON.stringify(name)).to.equal(ofAddress);
     });
 
-    it(`${platform}: are repaired if a part is readable`, () => {
+    it(`are repaired if a part of the name is readable: ${platform}`, () => {
       for (const [name, repaired] of [
         ['Be\ud800a', 'Bea'],
         ['Bea\0Buyer', 'Bea Buyer'],
@@ -435,7 +435,7 @@ describe('names of buyers', () => {
   });
 });
 
-describe('times of every platform', () => {
+describe('times in the notices of every platform', () => {
   const timed = {
     generic: [
       {
@@ -453,12 +453,12 @@ describe('times of every platform', () => {
 
   for (const platform of salesPlatforms) {
     const [notice, path] = timed[platform];
-    it(`${platform}: reject days that do not exist with their path`, () => {
+    it(`are refused with their path if the day does not exist: ${platform}`, () => {
       for (const time of ['2026-02-30T10:00:00Z', '2027-02-29 10:00', '20260431T100000Z', '2026-06-31T00:00:00+00'])
         expect(refusalOf(platform, changed(notice, path, time)), time).to.deep.equal({ code: 'bad_shape', path });
     });
 
-    it(`${platform}: accept the forms of ISO 8601`, () => {
+    it(`are accepted in the forms of ISO 8601: ${platform}`, () => {
       for (const time of [
         '2026-11-20T10:00:00+00',
         '20261120T100000Z',

@@ -46,7 +46,7 @@ const canceledOn =
 const charges = [chargeOf(0, 0), chargeOf(1, 30), chargeOf(2, 63)];
 const late = [lateOn(60, 'march'), lateOn(61, 'march'), lateOn(90, 'april')];
 
-/** Its amount is the price, as in the notice of the payment. */
+/** The refunded amount is the price, as in the notice of the payment. */
 const partialRefund = (shop: TestShop, refunded: number) =>
   purchaseNotice(shop, 'refunded', {
     occurred_at: on(8),
@@ -94,7 +94,7 @@ const sooner = new Date(Date.now() + 300 * day).toISOString();
 const chargedBack: Notice = (shop) => ({ ...chargeOf(0, 4, 'refunded')(shop), event: 'purchase.chargeback' });
 const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefined });
 
-/** The access changes more than once here, for different reasons. The number of facts depends on the order. */
+/** The access changes more than once here, for different reasons. The number of facts depends on the order of the notices. */
 const windings: Record<string, Notice[]> = {
   'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
   'a charge refunded, then canceled with a grace period': [
@@ -162,7 +162,7 @@ describe('notices of a subscription with several changes', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(windings)) {
-    it(`lead to one state in any order and repeated: ${name}`, async () => {
+    it(`lead to the same state in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
@@ -181,10 +181,10 @@ describe('notices of a subscription with several changes', function () {
   }
 
   for (const [name, order] of [
-    ['without, then with its subscription', [alone, chargeOf(0, 0)]],
-    ['with, then without its subscription', [chargeOf(0, 0), alone]],
+    ['first without its subscription, then with it', [alone, chargeOf(0, 0)]],
+    ['first with its subscription, then without it', [chargeOf(0, 0), alone]],
   ] as const) {
-    it(`give one access for a charge reported ${name}, and none after its refund`, async () => {
+    it(`give one access for a charge that was reported ${name}, and no access after its refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
         const { enrollments } = await salesStateOf(shop.club.id);
@@ -210,7 +210,7 @@ describe('notices of one sale', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(stories)) {
-    it(`lead to one state and the same facts in any order and repeated: ${name}`, async () => {
+    it(`lead to the same state and facts in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
@@ -233,7 +233,7 @@ describe('notices of one sale', function () {
       );
     });
 
-    it(`lead to one state and the same facts at the same time: ${name}`, async () => {
+    it(`lead to the same state and facts if they are processed at the same time: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const shop = await buildShop(2);
@@ -249,7 +249,7 @@ describe('notices of one sale', function () {
   }
 });
 
-/** The state without the shop's own names. */
+/** The state without the names that each shop uses. */
 function comparable(shop: TestShop, state: unknown): unknown {
   const names = [...shop.product.deliveryIds.toSorted(), shop.email];
   const text = names.reduce((result, name, index) => result.replaceAll(name, `name ${index}`), JSON.stringify(state));

@@ -1,4 +1,4 @@
-/** The target of a subscription's access, from all recorded charges and marks (ADR 0012). */
+/** The intended access of a subscription, computed from all recorded charges and marks (ADR 0012). */
 import { expect } from 'chai';
 import {
   standingOf,
@@ -22,23 +22,33 @@ const until = (date?: number) =>
 
 describe('access of a subscription', () => {
   for (const [what, charges, cancellations, target] of [
-    ['nothing but a late payment is known', [], [], open],
+    ['only a late payment is recorded', [], [], open],
     ['it was charged', [paid('a', 1)], [], open],
     ['the latest charge was refunded', [paid('a', 1), undone('b', 2)], [], refunded],
     ['an older charge was refunded', [undone('a', 1), paid('b', 2)], [], open],
-    ['of two charges of one time that with the greater id was refunded', [undone('b', 1), paid('a', 1)], [], refunded],
-    ['it was canceled and the latest charge refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
-    ['it was canceled before anything else is known', [], [canceled(2, 20)], until(20)],
+    [
+      'of two charges at the same time, the charge with the greater id was refunded',
+      [undone('b', 1), paid('a', 1)],
+      [],
+      refunded,
+    ],
+    ['it was canceled, and the latest charge was refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
+    ['it was canceled, and nothing else is recorded', [], [canceled(2, 20)], until(20)],
     ['it was canceled immediately', [paid('a', 1)], [canceled(2)], until()],
     ['it was canceled at the time of its charge', [paid('a', 1)], [canceled(1, 9)], until(9)],
     ['it was canceled before its latest charge', [paid('a', 1), paid('b', 3)], [canceled(2, 20)], open],
     [
-      'it was canceled twice, by the newest cancellation',
+      'it was canceled twice, and the newest cancellation counts',
       [paid('a', 1)],
       [canceled(3, 10), canceled(2, 20)],
       until(10),
     ],
-    ['it was canceled twice at one time, by the later end', [paid('a', 1)], [canceled(2, 20), canceled(2)], until(20)],
+    [
+      'it was canceled twice at the same time, and the later end counts',
+      [paid('a', 1)],
+      [canceled(2, 20), canceled(2)],
+      until(20),
+    ],
     ['it was charged and canceled again', [paid('a', 1), paid('b', 5)], [canceled(2, 20), canceled(6)], until()],
   ] as const) {
     it(`is ${target.kind} when ${what}`, () => {
@@ -58,13 +68,18 @@ describe('the steps of a subscription’s access', () => {
     ['a charge after a cancellation', [1, 3], [canceled(2)], [canceledThen(2), opened(3)]],
     ['the first of two charges after a cancellation', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
     [
-      'two cancellations, of the first one’s time with the newest end',
+      'two cancellations, with the time of the first and the end of the newest',
       [],
       [canceled(2), canceled(3, 20)],
       [canceledThen(2, 20)],
     ],
-    ['two cancellations of one time, with the later end', [], [canceled(2, 20), canceled(2)], [canceledThen(2, 20)]],
-    ['a charge of the very time of a cancellation: it was before', [2], [canceled(2)], [canceledThen(2)]],
+    [
+      'two cancellations at the same time, with the later end',
+      [],
+      [canceled(2, 20), canceled(2)],
+      [canceledThen(2, 20)],
+    ],
+    ['a charge at the time of a cancellation, which counts as earlier', [2], [canceled(2)], [canceledThen(2)]],
     [
       'cancellations with a charge between them',
       [1, 3],
@@ -85,13 +100,13 @@ describe('the status of a subscription', () => {
     canceledAt: canceledOn === undefined ? null : on(canceledOn),
   });
   for (const [what, paidOn, lateOn, cancellations, expected] of [
-    ['of which nothing is known', [], [], [], standing('active')],
+    ['of which nothing is recorded', [], [], [], standing('active')],
     ['that was charged', [1], [], [], standing('active')],
-    ['that is late, since the first time', [1], [5, 3], [], standing('past_due', 3)],
+    ['that is late, from the first report on', [1], [5, 3], [], standing('past_due', 3)],
     ['that was never charged, and is late', [], [3], [], standing('past_due', 3)],
     ['that was late before its latest charge', [1, 4], [3], [], standing('active')],
-    ['that was late at the very time of its charge', [4, 1], [4], [], standing('active')],
-    ['that was late before its latest charge, and is again', [1, 4], [3, 6], [], standing('past_due', 6)],
+    ['that was late at the time of its charge', [4, 1], [4], [], standing('active')],
+    ['that was late before its latest charge, and is late again', [1, 4], [3, 6], [], standing('past_due', 6)],
     ['that was canceled', [1], [], [canceled(2, 20)], standing('canceled', undefined, 2)],
     ['that was canceled while late', [1], [3], [canceled(5)], standing('canceled', 3, 5)],
     ['that was canceled and charged again', [1, 3], [], [canceled(2)], standing('active')],

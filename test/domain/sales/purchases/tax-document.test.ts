@@ -10,7 +10,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 import { sell } from '../../../toolkit/drive/sales.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** The number as platforms print it: eleven digits, plain or in groups. */
+/** The number as platforms write it: eleven digits, with or without groups. */
 const taxDocuments = fc
   .tuple(fc.stringMatching(/^[1-9][0-9]{10}$/), fc.boolean())
   .map(([digits, grouped]) => (grouped ? digits.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4') : digits));
@@ -21,7 +21,7 @@ const buyers = fc.record({
 });
 
 describe('tax document of a buyer', () => {
-  it('is in no event of the sale and its refund, for any buyer', async () => {
+  it('occurs in no event of the sale and of its refund, for any buyer', async () => {
     const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(buyers, async ({ name, document }) => {

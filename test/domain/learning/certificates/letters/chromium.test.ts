@@ -1,6 +1,6 @@
 /**
- * Compares the pictures of names on certificates with pictures from Chromium. Chromium has its own bidirectional algorithm, fallback
- * and shaping, with the same font files (CERT-4).
+ * Compares pictures of names on certificates with Chromium's pictures. Chromium uses the same font files, but its own bidirectional
+ * algorithm, fallback and shaping (CERT-4).
  */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
@@ -14,9 +14,9 @@ import { sheet } from './sheet.ts';
 
 /** Pixels per point. */
 const scale = 3;
-/** Both pictures are scaled to this size in pixels, so that strokes meet in spite of different edges. */
+/** Both pictures are scaled to this size in pixels, so that strokes coincide although the edges differ. */
 const compared = { width: 600, height: 60 } as const;
-/** Kinds whose names are all compared. Every other kind has two compared names. */
+/** Kinds of which every name is compared. Two names of every other kind are compared. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
 const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
@@ -24,8 +24,8 @@ const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
   .flatMap(([kind, of]) => (whole.includes(kind) ? of : of.slice(0, 2)));
 
 /**
- * The same fonts, named f0, f1 and so on. Chromium takes the first font with the letter. Spaces keep the certificate's font, because
- * fonts differ in the width of a space.
+ * The same fonts, named f0, f1 and so on. Chromium uses the first font that contains the letter. Spaces keep the certificate's font,
+ * because spaces have different widths in different fonts.
  */
 async function pageOf(text: string): Promise<{ styles: string; html: string }> {
   const usual = await prepareText('a', { style: 'bold', language: 'en', direction: 'ltr' });
@@ -59,11 +59,11 @@ async function pictureInChromium(page: Page, html: string, styles: string): Prom
   return { width: info.width, height: info.height, data: Uint8Array.from(data) };
 }
 
-/** The part of a picture with ink. */
+/** The part of a picture that contains ink. */
 interface Ink {
   width: number;
   height: number;
-  /** In the size of {@link compared}, row by row. */
+  /** The ink in the size of {@link compared}, row by row. */
   shades: number[];
 }
 
@@ -114,7 +114,7 @@ const turnedAround = (text: string) =>
 describe('pictures of names compared with Chromium’s (CERT-4)', function () {
   this.timeout(60_000);
   const open = useBrowser();
-  /** Equal pictures are above this correlation, and pictures with reversed letters are below it. */
+  /** The correlation of equal pictures is above this value, and the correlation of reversed letters is below it. */
   const same = 0.9;
 
   it('compares at least twenty names', () => expect(samples.length).to.be.at.least(20));
@@ -124,11 +124,11 @@ describe('pictures of names compared with Chromium’s (CERT-4)', function () {
       const page = await open(strip.width * scale);
       const { styles, html } = await pageOf(text.normalize('NFC'));
       const printed = await inkOf(await printedPicture(await printText(text), scale));
-      const shown = await inkOf(await pictureInChromium(page, html, styles));
+      const reference = await inkOf(await pictureInChromium(page, html, styles));
       const turned = await inkOf(await pictureInChromium(page, turnedAround(text.normalize('NFC')), styles));
-      const found = correlation(printed.shades, shown.shades);
-      expect(printed.width / shown.width).to.be.closeTo(1, 0.02);
-      expect(found).to.be.above(same);
+      const similarity = correlation(printed.shades, reference.shades);
+      expect(printed.width / reference.width).to.be.closeTo(1, 0.02);
+      expect(similarity).to.be.above(same);
       expect(correlation(printed.shades, turned.shades)).to.be.below(same);
     });
   }

@@ -13,17 +13,17 @@ const fontsOf = async (text: string) =>
   ]);
 
 describe('the font of each letter (CERT-4)', () => {
-  it('has the letter and all its marks, which are never separated', async () => {
+  it('contains the letter and all its marks, which always have the same font', async () => {
     expect(await fontsOf('m\u0304')).to.deep.equal([['m\u0304', 'DejaVuSerif-Bold']]);
     expect((await fontsOf('क्‍ष')).map(([, font]) => font)).to.deep.equal(['NotoSerifDevanagari-Regular']);
   });
 
-  it('is the same for a word and the space after it, so that readers find one text', async () => {
+  it('is the same for a word and the space after it, so that reading programs find one text', async () => {
     const fonts = await fontsOf('محمد عبد');
     expect(new Set(fonts.map(([, font]) => font)).size).to.equal(1);
   });
 
-  it('is the emoji font for an emoji, but not for the text sign of the same code point', async () => {
+  it('is the emoji font for an emoji, but not for the text form of the same code point', async () => {
     expect(await fontsOf('⛵')).to.deep.equal([['⛵', 'NotoEmoji-Regular']]);
     expect(await fontsOf('❤\ufe0f')).to.deep.equal([['❤\ufe0f', 'NotoEmoji-Regular']]);
     expect((await fontsOf('1'))[0]?.[1]).to.equal('DejaVuSerif-Bold');
@@ -35,7 +35,7 @@ describe('the font of each letter (CERT-4)', () => {
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);
   });
 
-  it('is missing for an unknown letter: a box replaces it, with the letter as its text (CERT-5)', async () => {
+  it('is missing for an unknown letter, and a box with the letter as its text is drawn (CERT-5)', async () => {
     const prepared = await prepareText('A\u{13000}', { style: 'bold', language: 'en', direction: 'ltr' });
     const { glyphs } = shapeLine(prepared, 0, 3);
     expect(glyphs.map(({ text }) => text)).to.deep.equal(['A', '\u{13000}']);
@@ -53,14 +53,14 @@ describe('the font of each letter (CERT-4)', () => {
 });
 
 describe('the direction of a text (CERT-6)', () => {
-  it('is the direction of its first strong letter, or else the page’s', () => {
+  it('is the direction of its first strong letter, or the direction of the page without one', () => {
     expect(baseDirectionOf('12 קורס x', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('12 x קורס', 'rtl')).to.equal('ltr');
     expect(baseDirectionOf('12 · 3', 'rtl')).to.equal('rtl');
     expect(baseDirectionOf('12 · 3', 'ltr')).to.equal('ltr');
   });
 
-  it('ignores letters inside an isolate, such as a name inside words', () => {
+  it('ignores letters inside an isolate, such as a name inside a sentence', () => {
     expect(baseDirectionOf('\u2068Ada\u2069 أتمّ', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('\u2068قسم\u2069 by Ada', 'rtl')).to.equal('ltr');
   });

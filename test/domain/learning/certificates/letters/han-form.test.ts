@@ -10,14 +10,14 @@ const familyOf = async (text: string, language: string) => {
 };
 
 describe('the form of Han characters (CERT-4)', () => {
-  it('is Japanese in a text with kana and Korean in one with Hangul, whatever the language', async () => {
+  it('is Japanese in a text with kana, and Korean in a text with Hangul, for any language', async () => {
     await eachCase(['en', 'zh', 'zh-TW', 'ko', 'ja'], (language) => {
       expect(hanFormOf('渡邉 さくら', language)).to.equal('jp');
       expect(hanFormOf('李나라', language)).to.equal('kr');
     });
   });
 
-  it('follows the language otherwise, and is simplified by default', async () => {
+  it('follows the language in other texts, and is simplified by default', async () => {
     const cases = [
       ['en', 'sc'],
       ['zh', 'sc'],
@@ -38,7 +38,7 @@ describe('the form of Han characters (CERT-4)', () => {
     expect(await familyOf('骨', 'ko')).to.equal('noto-serif-kr');
   });
 
-  it('takes another form for a character that the preferred font does not have', async () => {
+  it('is another form for a character that the preferred font does not contain', async () => {
     expect(await familyOf('这', 'ja')).to.equal('noto-serif-sc');
   });
 });

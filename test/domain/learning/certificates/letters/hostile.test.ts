@@ -1,11 +1,11 @@
-/** The worst possible names: they take little time and memory, and cover nothing else on the page. */
+/** Tests the worst possible names. They need little time and memory, and cover nothing else on the page. */
 import { expect } from 'chai';
 import { drawCertificate } from '../../../../../domain/learning/certificates/pdf-work.ts';
 import { newId } from '../../../../../platform/core/ids.ts';
 import { printedPicture } from '../../../../toolkit/assert/pdf-readers.ts';
 import { printCertificate, usualCertificate } from './printing.ts';
 
-/** The most characters of a name or title (`contract/schemas`). */
+/** The maximum number of characters in a name or title (`contract/schemas`). */
 const longest = { studentName: 120, courseTitle: 200, clubName: 120 } as const;
 const repeated = (part: string, length: number) => Array.from(part.repeat(length)).slice(0, length).join('');
 const hanFrom = (first: number, length: number) =>
@@ -41,7 +41,7 @@ describe('the longest and worst names (CERT-4)', function () {
       expect(bytes.length).to.be.below(300_000);
     });
 
-  it('is drawn within the bounds of a thread, each Han character from another slice of a font', async () => {
+  it('is drawn within the limits of a thread, with each Han character from a different slice of a font', async () => {
     for (let first = 0; first < 6; first++) {
       const texts = textsOf((length) => hanFrom(first * 1_000 + length, length));
       const bytes = await drawCertificate({ clubId: newId() }, { ...usualCertificate, ...texts });
@@ -49,7 +49,7 @@ describe('the longest and worst names (CERT-4)', function () {
     }
   });
 
-  it('covers nothing outside its box, such as the code below', async () => {
+  it('covers nothing outside its box, for example the code below it', async () => {
     const tower = `A${'\u0301'.repeat(119)}`;
     const scale = 1;
     const [plain, hostile] = [await printCertificate({}), await printCertificate({ studentName: tower })];

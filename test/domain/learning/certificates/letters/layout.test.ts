@@ -1,4 +1,4 @@
-/** The page of a certificate in right-to-left languages, and with words that are longer than in English (CERT-6). */
+/** The page of a certificate in right-to-left languages, and with words that are longer than the English words (CERT-6). */
 import { expect } from 'chai';
 import type { CertificateWords } from '../../../../../domain/learning/certificates/words.ts';
 import { certificateWords } from '../../../../../domain/learning/certificates/words.ts';
@@ -61,16 +61,16 @@ describe('the page of a certificate (CERT-6)', function () {
       .and.to.include('تشهد هذه الوثيقة بأن');
   });
 
-  it('puts the QR code at the left if the language runs from right to left', async () => {
+  it('puts the QR code on the left if the language is written from right to left', async () => {
     const [english, mirrored] = [await printCertificate({}), await printCertificate({ language: 'ar' }, arabic)];
     expect(leftOfQrCode(english)).to.be.closeTo(841.89 - leftOfQrCode(mirrored) - 96, 0.01);
     expect(leftOfQrCode(mirrored)).to.be.below(300);
-    // English words, which replace a language without a catalogue, run from left to right.
+    // English words replace the words of a language without a catalogue. They are written from left to right.
     const hebrew = await printCertificate({ language: 'he' });
     expect(leftOfQrCode(hebrew)).to.equal(leftOfQrCode(english));
   });
 
-  it('keeps every word of long German texts, on one page', async () => {
+  it('contains every word of long German texts on one page', async () => {
     const bytes = await printCertificate({ language: 'de', lessonCount: 128 }, german);
     expect(readPdf(bytes).pages).to.have.length(1);
     const copied = (await copiedText(bytes)).replaceAll(' ', '');

@@ -1,4 +1,4 @@
-/** Names in all scripts on certificates, as other programs read them (CERT-4). */
+/** Tests names in all scripts on certificates, as other programs read them (CERT-4). */
 import { expect } from 'chai';
 import { hasLettersWithoutFont } from '../../../../../domain/learning/certificates/letters/missing.ts';
 import { copiedText, taggedTexts } from '../../../../toolkit/assert/pdf-readers.ts';
@@ -8,7 +8,7 @@ import { sheet } from './sheet.ts';
 describe('names in all scripts (CERT-4)', function () {
   this.timeout(60_000);
 
-  it('has at least four names of each script and kind, with letters that fonts have', () => {
+  it('include at least four names of each script and kind, with letters that the fonts contain', () => {
     const kinds = Map.groupBy(sheet, ({ kind }) => kind);
     for (const [kind, samples] of kinds) if (kind !== 'Very long') expect(samples.length, kind).to.be.at.least(4);
     expect(sheet.length).to.be.at.least(60);
@@ -16,20 +16,20 @@ describe('names in all scripts (CERT-4)', function () {
   });
 
   for (const { kind, text } of sheet) {
-    it(`gives a screen reader the written text: ${kind}, ${text.slice(0, 30)}`, async () => {
+    it(`give a screen reader the original text: ${kind}, ${text.slice(0, 30)}`, async () => {
       const parts = await taggedTexts(await printCertificate({ studentName: text, courseTitle: text, clubName: text }));
       const written = text.normalize('NFC');
       expect(parts.filter((part) => part.role === 'P' && part.text === written)).to.have.length(3);
     });
 
-    // If a line has two directions, a copying program guesses the order. Only the structure states it.
+    // If a line has two directions, a program that copies text guesses the order. Only the document structure states the order.
     if (kind !== 'Two directions')
-      it(`is copied as it was written: ${kind}, ${text.slice(0, 30)}`, async () => {
+      it(`are copied as they were written: ${kind}, ${text.slice(0, 30)}`, async () => {
         expect((await copiedText(await printText(text))).normalize('NFC')).to.equal(text.normalize('NFC'));
       });
   }
 
-  it('needs at most 120 KB with one Chinese name, and 60 KB with every script', async () => {
+  it('need at most 120 KB with one Chinese name, and 60 KB with a name of every other script', async () => {
     expect((await printCertificate({ studentName: '王小明' })).length).to.be.below(120 * 1_024);
     const all = 'Ada Ωκ Щер محمد שרה अनिता কৌশিক மொழி สมชาย 王小明 たなか 김민준 ⛵';
     expect((await printCertificate({ studentName: all })).length).to.be.below(60 * 1_024);

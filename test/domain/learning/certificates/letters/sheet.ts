@@ -1,4 +1,4 @@
-/** Names and titles in all scripts of certificates. Tests read the printed text back and compare it. */
+/** Names and titles in all scripts of certificates. Tests read the printed text again and compare it. */
 
 interface SheetLine {
   /** In logical order. */

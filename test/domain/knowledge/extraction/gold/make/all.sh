@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes all files of the gold set again. Usage: make/all.sh [VENV], on Debian 12 as root, where it installs the writers.
-# CHROMIUM names the program of a Chromium; that of the tests is in ~/.cache/club-learning/chromium-…/program.
+# Makes all files of the gold set again. Usage: make/all.sh [VENV], on Debian 12 as root, because it installs the writers.
+# CHROMIUM names the program of a Chromium. The tests' Chromium is in ~/.cache/club-learning/chromium-…/program.
 set -euo pipefail
 cd "$(dirname "$0")"
 venv=${1:-/tmp/gold}

@@ -3,36 +3,36 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createClubPermits, type ClubPermits } from '../../../platform/engine/club-permits.ts';
 
-/** Takes permits until the club gets no more. @returns how many */
+/** Takes permits until the club gets no more permits. @returns how many */
 function takeAll(permits: ClubPermits, clubId: string): number {
-  let taken = 0;
-  while (permits.tryAcquire(clubId)) taken += 1;
-  return taken;
+  let permitCount = 0;
+  while (permits.tryAcquire(clubId)) permitCount += 1;
+  return permitCount;
 }
 
 describe('permits shared among clubs', () => {
-  it('gives a club alone half of the permits, and each further club half of the rest', () => {
+  it('give a single club half of the permits, and each further club half of the rest', () => {
     const permits = createClubPermits(8);
     expect(['a', 'b', 'c', 'd', 'e'].map((club) => takeAll(permits, club))).to.deep.equal([4, 2, 1, 1, 0]);
   });
 
-  it('leaves no club without a permit of one, two or three', () => {
+  it('give the first club 1, 1 or 2 permits if the total is 1, 2 or 3', () => {
     expect([1, 2, 3].map((total) => takeAll(createClubPermits(total), 'a'))).to.deep.equal([1, 1, 2]);
   });
 
-  it('lets no club hold more than half, and never more than all permits, whatever is taken and given back', () => {
+  it('let no club hold more than half, and never exceed the total, in any order of acquire and release', () => {
     const step = fc.record({ club: fc.constantFrom('a', 'b', 'c'), gives: fc.boolean() });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.array(step, { maxLength: 60 }), (total, steps) => {
         const permits = createClubPermits(total);
-        const held: Record<string, (() => void)[]> = { a: [], b: [], c: [] };
+        const releases: Record<string, (() => void)[]> = { a: [], b: [], c: [] };
         for (const { club, gives } of steps) {
-          const ofClub = held[club] ?? [];
-          const all = () => Object.values(held).flat().length;
+          const ofClub = releases[club] ?? [];
+          const all = () => Object.values(releases).flat().length;
           if (gives) {
             const release = ofClub.pop();
             release?.();
-            release?.(); // repeated, it gives nothing back
+            release?.(); // A second release has no effect.
             continue;
           }
           const mayTake = ofClub.length < total - all();
@@ -54,13 +54,13 @@ describe('permits shared among clubs', () => {
     };
     const line = { ofAClub: 3, ofAPerson: 2, patienceMs: 1_000 };
 
-    /** Runs pieces of work that end when they are told to. */
+    /** Runs work that ends when the test ends it. */
     function works(permits: ClubPermits) {
-      const begun: string[] = [];
+      const startedNames: string[] = [];
       const ends = new Map<string, PromiseWithResolvers<string>>();
       const outcomes: Record<string, string> = {};
       return {
-        begun,
+        startedNames,
         outcomes,
         begin(name: string, personId?: string, signal?: AbortSignal) {
           const end = Promise.withResolvers<string>();
@@ -70,7 +70,7 @@ describe('permits shared among clubs', () => {
             .run(
               holder,
               () => {
-                begun.push(name);
+                startedNames.push(name);
                 return end.promise;
               },
               signal,
@@ -92,33 +92,33 @@ describe('permits shared among clubs', () => {
       };
     }
 
-    it("begins another club's work while a club waits for its own", async () => {
-      const { begin, end, begun } = works(createClubPermits(4, { line }));
+    it("starts another club's work while a club waits for its own permit", async () => {
+      const { begin, end, startedNames } = works(createClubPermits(4, { line }));
       for (const name of ['a1', 'a2', 'a3', 'a4', 'b1']) await begin(name);
-      expect(begun).to.deep.equal(['a1', 'a2', 'b1']);
+      expect(startedNames).to.deep.equal(['a1', 'a2', 'b1']);
       await end('a2');
-      expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
+      expect(startedNames).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
     });
 
-    it('gives free permits to clubs in turn', async () => {
-      const { begin, end, begun } = works(createClubPermits(1, { line }));
+    it('gives free permits to the clubs in rotation', async () => {
+      const { begin, end, startedNames } = works(createClubPermits(1, { line }));
       for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) await begin(name);
       for (const name of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(name);
-      expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+      expect(startedNames).to.deep.equal(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
     });
 
-    it('refuses as busy what finds the line of its club or its person full', async () => {
-      const { begin, outcomes, begun } = works(createClubPermits(1, { line }));
+    it('refuses work as busy if the queue of its club or of its person is full', async () => {
+      const { begin, outcomes, startedNames } = works(createClubPermits(1, { line }));
       await begin('a1');
       for (const name of ['a2', 'a3', 'a4']) await begin(name, 'eve');
       expect(outcomes).to.deep.equal({ a4: 'busy' });
       for (const name of ['a5', 'a6']) await begin(name, 'bob');
       expect(outcomes).to.deep.equal({ a4: 'busy', a6: 'busy' });
-      expect(begun).to.deep.equal(['a1']);
+      expect(startedNames).to.deep.equal(['a1']);
     });
 
-    it('refuses as busy what has waited for too long, and begins the next one instead', async () => {
-      const { begin, end, outcomes, begun } = works(createClubPermits(1, { line }));
+    it('refuses work as busy if it waited too long, and starts the next work', async () => {
+      const { begin, end, outcomes, startedNames } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('a2');
       mock.timers.tick(600);
@@ -126,11 +126,11 @@ describe('permits shared among clubs', () => {
       mock.timers.tick(400);
       await end('a1');
       expect(outcomes).to.deep.equal({ a1: 'done', a2: 'busy' });
-      expect(begun).to.deep.equal(['a1', 'a3']);
+      expect(startedNames).to.deep.equal(['a1', 'a3']);
     });
 
-    it("leaves the line with the signal's reason", async () => {
-      const { begin, end, outcomes, begun } = works(createClubPermits(1, { line }));
+    it('leaves the queue with the reason of the signal', async () => {
+      const { begin, end, outcomes, startedNames } = works(createClubPermits(1, { line }));
       const controller = new AbortController();
       await begin('a1');
       await begin('a2', undefined, controller.signal);
@@ -138,25 +138,25 @@ describe('permits shared among clubs', () => {
       await begin('a3', undefined, controller.signal);
       await end('a1');
       expect(outcomes).to.deep.equal({ a1: 'done', a2: 'gone', a3: 'gone' });
-      expect(begun).to.deep.equal(['a1']);
+      expect(startedNames).to.deep.equal(['a1']);
     });
 
-    it('gives the permit of work that throws to the next', async () => {
-      const { begin, fail, outcomes, begun } = works(createClubPermits(1, { line }));
+    it('passes the permit to the next work if work throws', async () => {
+      const { begin, fail, outcomes, startedNames } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('b1');
       await fail('a1');
       expect(outcomes).to.deep.equal({ a1: 'broken' });
-      expect(begun).to.deep.equal(['a1', 'b1']);
+      expect(startedNames).to.deep.equal(['a1', 'b1']);
     });
   });
 
-  describe('work that comes again', () => {
+  describe('the retry time of refused work', () => {
     const now = Date.UTC(2026, 0, 1);
     let clock = 0;
     const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
 
-    it("comes at the pace at which the club's work ends, one after another", () => {
+    it("is later for each further refusal, at the pace of the club's work", () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');
@@ -167,11 +167,11 @@ describe('permits shared among clubs', () => {
       expect([1, 2, 3].map(() => permits.retryAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
     });
 
-    it('comes after a second if nothing is known of its club', () => {
+    it('is a second if the club has no finished work yet', () => {
       expect(permitsOf(1).retryAt('a', now) - now).to.equal(1_000);
     });
 
-    it('comes soon if the work of its club was short, also when none was under way meanwhile', () => {
+    it('is short if the recent work of the club was short', () => {
       const permits = permitsOf(2);
       const release = permits.tryAcquire('a');
       clock += 50;
@@ -180,7 +180,7 @@ describe('permits shared among clubs', () => {
       expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
-    it('forgets how long the work of a club took when a thousand others have had theirs', () => {
+    it('forgets the duration of a club’s work after a thousand other clubs', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
         const release = permits.tryAcquire(club);
@@ -192,7 +192,7 @@ describe('permits shared among clubs', () => {
       expect(['a', 'other-1'].map((club) => permits.retryAt(club, now) - now)).to.deep.equal([1_000, 50]);
     });
 
-    it('comes within two minutes, however much of the club waits', () => {
+    it('is at most two minutes, however much work of the club waits', () => {
       const permits = permitsOf(2);
       permits.tryAcquire('a');
       const waits = Array.from({ length: 200 }, () => permits.retryAt('a', now) - now);
@@ -200,7 +200,7 @@ describe('permits shared among clubs', () => {
       expect(Math.max(...waits)).to.equal(120_000);
     });
 
-    it('counts a piece of work that takes hours as a short one', () => {
+    it('counts work of an hour as work of a minute', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');

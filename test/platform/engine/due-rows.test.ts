@@ -14,13 +14,13 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
-/** The number of these rows that are due. */
+/** The number of due rows among the test rows. */
 const dueRows = 3;
 
 /** Each of these rows becomes due repeatedly; an index of the others would be equal. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
-/** A value of a required column that has no default. */
+/** The SQL values of required columns without a default. */
 const values: Record<string, string> = {
   uuid: 'gen_random_uuid()',
   text: `md5(number::text)`,
@@ -31,16 +31,16 @@ const values: Record<string, string> = {
   boolean: 'false',
 };
 
-/** Ended rows with values in their required columns alone; a status that no due query asks for. */
+/** Inserts ended rows with values only in their required columns. No due query selects their status. */
 async function fill(source: DataSource, { tableName, columns }: EntityMetadata): Promise<void> {
   const required = columns.filter((column) => !column.isNullable && !column.isGenerated);
-  const given = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
+  const cells = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
     if (databaseName === 'status') return [[databaseName, `'ended'`]];
     if (preset !== undefined && preset !== null) return [];
     return [[databaseName, isArray ? `'{}'` : (values[String(type)] ?? '1')]];
   });
-  const names = given.map(([name]) => `"${name}"`).join(', ');
-  const expressions = given.map(([, expression]) => expression).join(', ');
+  const names = cells.map(([name]) => `"${name}"`).join(', ');
+  const expressions = cells.map(([, expression]) => expression).join(', ');
   await source.query(
     `INSERT INTO ${tableName} (${names}) SELECT ${expressions} FROM generate_series(1, ${rows}) AS number`,
   );
@@ -55,12 +55,12 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-describe('queries of due rows', function () {
+describe('due queries', function () {
   this.timeout(60_000);
   const now = new Date();
   let source: DataSource;
   let db: Queries;
-  before('thousands of rows of each table, few of them due', async () => {
+  before('thousands of rows of each table, of which few are due', async () => {
     source = await scratchDatabase();
     db = new Queries(source.manager);
     await migrate(source);
@@ -84,7 +84,7 @@ describe('queries of due rows', function () {
   });
   after(() => source.destroy());
 
-  /** Makes some rows of the type's first query due. */
+  /** Makes some rows due for the first query of the type. */
   async function makeDue(type: WorkflowType): Promise<void> {
     const { tableName, primaryColumns } = source.getMetadata(workflowTypes[type].entity);
     const key = primaryColumns[0]?.databaseName;
@@ -103,7 +103,7 @@ describe('queries of due rows', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`${type} finds rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, and reads no table from end to end`, async () => {
+    it(`${type} finds rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, without a sequential scan`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
@@ -114,7 +114,7 @@ describe('queries of due rows', function () {
       );
       expect(used, 'indexes').to.have.length(1);
       const scanned = nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : []));
-      // An empty partition has nothing to read.
+      // An empty partition needs no scan.
       const read = await source.query<{ name: string }[]>(
         `SELECT relname AS name FROM pg_class WHERE relname = ANY ($1) AND pg_relation_size(oid) > 0`,
         [scanned],
@@ -125,7 +125,7 @@ describe('queries of due rows', function () {
     });
   }
 
-  it('counts no row that waits out the pause after a fault', async () => {
+  it('count no row that waits after a fault', async () => {
     const countOf = async (type: WorkflowType) => {
       const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
       return counted.find(({ label }) => label === type)?.value;
@@ -143,7 +143,7 @@ describe('queries of due rows', function () {
     expect([failing, triedAgain]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
-  it('reports the age of the oldest due row of each type, without rows whose steps failed', async () => {
+  it('report the age of the oldest due row of each type, without rows that wait after a fault', async () => {
     const oldest = async () => {
       const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
       expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);
@@ -163,7 +163,7 @@ describe('queries of due rows', function () {
     expect(await oldest()).to.equal(0);
   });
 
-  it('counts the due rows of each workflow type', async () => {
+  it('count the due rows of each workflow type', async () => {
     const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
     expect(Object.fromEntries(counted.map(({ label, value }) => [label, value]))).to.deep.equal(
       Object.fromEntries(workflowTypeNames.map((type) => [type, dueRows * workflowTypes[type].due.length])),

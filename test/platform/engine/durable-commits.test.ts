@@ -22,7 +22,7 @@ describe('commits that do not wait for the disk', () => {
   let db: Database;
   let subscription: Subscription;
 
-  before('note at each commit whether it waits, over one connection that does', async () => {
+  before('records for each commit whether it waits, over a connection that waits by default', async () => {
     const test = await testDatabase();
     await test.query(`
       CREATE TABLE noted_commits (seq serial, "table" text, operation text, waits text);
@@ -65,7 +65,7 @@ describe('commits that do not wait for the disk', () => {
     inHand: new Map(),
     turn: turnFromAnywhere(),
   });
-  /** @returns what was committed since the beginning of the test, each kind once */
+  /** @returns The kinds of commits since the beginning of the test, without duplicates. */
   const noted = async (): Promise<string[]> => {
     const rows = await (
       await testDatabase()
@@ -81,14 +81,14 @@ describe('commits that do not wait for the disk', () => {
     );
   };
 
-  it('are only the leases of facts, and none before or after them on the connection', async () => {
+  it('happen only for the leases of facts, and not before or after them on the connection', async () => {
     await tell();
     const facts = await claimFacts(source, room());
     await removeFacts(source, facts);
     expect(await noted()).to.deep.equal(['insert facts on', 'update facts off', 'delete facts on']);
   });
 
-  it('are only the leases of wakes, and none before or after them on the connection', async () => {
+  it('happen only for the leases of wakes, and not before or after them on the connection', async () => {
     const { id: subjectId } = subscription.endpoint;
     const run = { workflowType: 'endpointGate' as const, subjectId, clubId: subscription.clubId, attributes: {} };
     await db.transaction((tx) => wakeRuns(tx, [run], new Date()));
@@ -102,7 +102,7 @@ describe('commits that do not wait for the disk', () => {
     { lane: fakeLane(), rows: ['insert webhook_attempts on', 'delete facts on'] },
     { lane: undefined, rows: [] },
   ])
-    it(`are none of a fan-out ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
+    it(`never happen in a fan-out ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
       await tell();
       const facts = await claimFacts(source, room());
       await fanOutFacts(db, facts, new Date(), { ...(lane && { lane }) });
@@ -116,7 +116,7 @@ describe('commits that do not wait for the disk', () => {
     });
 
   for (const answer of [accepted, refused])
-    it(`are none of the claim and the record of an attempt: ${answer.outcome}`, async () => {
+    it(`never happen in the claim and the record of an attempt: ${answer.outcome}`, async () => {
       await tell();
       const facts = await claimFacts(source, room());
       const [result] = await fanOutFacts(db, facts, new Date());

@@ -29,7 +29,7 @@ const lease = defineLease(AddOn, {
 describe('leases (ENG-2)', () => {
   const now = new Date();
   let id: Id;
-  beforeEach('an add-on that is due', async () => {
+  beforeEach('creates a due add-on', async () => {
     const { id: clubId } = await buildClub();
     ({ id } = await buildAddOn(clubId, { next_attempt_at: now }));
   });
@@ -43,7 +43,7 @@ describe('leases (ENG-2)', () => {
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
 
-  it('give a due row to one claim, with its fence, count and changes', async () => {
+  it('give a due row to one of two claims, with its fence, count and changes', async () => {
     const before = await stored();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.filter((one) => one !== undefined)).to.deep.equal([{ id, fence: before.fence + 1, at: now }]);
@@ -58,20 +58,20 @@ describe('leases (ENG-2)', () => {
     expect(leaseUntil?.getTime()).to.be.within(Date.now() + 50_000, Date.now() + 70_000);
   });
 
-  it('give no row that is not due or has ended', async () => {
+  it('do not claim a row that is not due or has ended', async () => {
     expect(await claim(now.getTime() - 1)).to.equal(undefined);
     await change({ status: 'failed', settledAt: now });
     expect(await claim()).to.equal(undefined);
   });
 
-  it('give a row again once its lease has expired, and refuse the record of the first claim', async () => {
+  it('allow a second claim after expiry, and refuse the record of the first claim', async () => {
     const first = await claim();
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
     if (!first || !second) throw new Error('One of the two claims did not get the row');
     const db = new Queries((await testDatabase()).manager);
-    const lost = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((error: unknown) => error);
-    expect(lost).to.be.instanceOf(LeaseLost);
+    const error = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(LeaseLost);
     expect(await stored()).to.include({ status: 'pending', fence: second.fence });
     await lease.record(db, second, { nextAttemptAt: new Date(now.getTime() + 1_000) });
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
@@ -82,8 +82,8 @@ describe('leases (ENG-2)', () => {
     if (!claimed) throw new Error('The add-on is due');
     await change({ status: 'failed', settledAt: now });
     const db = new Queries((await testDatabase()).manager);
-    const lost = await lease.record(db, claimed, { paymentId: 'p' }).catch((error: unknown) => error);
-    expect([lost instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
+    const error = await lease.record(db, claimed, { paymentId: 'p' }).catch((reason: unknown) => reason);
+    expect([error instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
   });
 });
 
@@ -100,47 +100,47 @@ describe('leases of several rows', () => {
     return claimed;
   };
 
-  it('claim the requested row, however many are due', async () => {
+  it('claim the requested row even if other rows are due', async () => {
     const [id, other] = [await dueAddOn(), await dueAddOn()];
     await claim(id);
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
   });
 
-  it('count claims and note their time only where the rule names a column for it', async () => {
+  it('count claims, and store their time only if the workflow type names a column for it', async () => {
     const id = await dueAddOn();
     const { attemptCount, createdAt } = await stored(id);
     await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
     expect(await stored(id)).to.deep.include({ fence: 1, attemptCount, createdAt });
   });
 
-  describe('held for longer than they last', () => {
+  describe('with a holder that renews them', () => {
     let claimed: Claim;
     let renewals: number;
     let stop: AbortController;
-    const held: { release(): void }[] = [];
+    const holders: { release(): void }[] = [];
     beforeEach(async () => {
       claimed = await claim(await dueAddOn());
       renewals = 0;
       stop = new AbortController();
     });
     afterEach('release them', () => {
-      for (const one of held.splice(0)) one.release();
+      for (const one of holders.splice(0)) one.release();
     });
     const hold = async (changes: { db?: Queries; still?: ReturnType<typeof sql>; onRenewal?: () => void } = {}) => {
       const { db = (await testDeps()).db, ...more } = changes;
       const lasting = { seconds: 3_600, everyMs: 5, onRenewal: () => void renewals++, stop: stop.signal };
       const one = holdLease(db, AddOn, claimed, { ...lasting, ...more });
-      held.push(one);
+      holders.push(one);
       return one;
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /** The end of a lease that is renewed for an hour; a claim lasts a minute. */
+    /** A lease that the holder renews for an hour. A claim alone lasts a minute. */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
 
-    it('are renewed, and no other with them', async () => {
+    it('renews its own lease and no other lease', async () => {
       const other = await claim(await dueAddOn());
       const before = await leaseOf(other.id);
       const { signal } = await hold();
@@ -150,7 +150,7 @@ describe('leases of several rows', () => {
       expect(await leaseOf(other.id)).to.equal(before);
     });
 
-    it('are renewed no more once they are released', async () => {
+    it('stops renewing after its release', async () => {
       const one = await hold();
       await untilRenewed(1);
       one.release();
@@ -161,7 +161,7 @@ describe('leases of several rows', () => {
       expect(renewals).to.equal(before);
     });
 
-    it('are lost to a later claim, whose lease they do not touch', async () => {
+    it('loses the row to a later claim, and does not change the new lease', async () => {
       await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
       const { fence } = await claim(claimed.id);
       expect(fence).to.equal(claimed.fence + 1);
@@ -171,7 +171,7 @@ describe('leases of several rows', () => {
       expect(await isProlonged(claimed.id)).to.equal(false);
     });
 
-    it('are lost once the outcome is recorded, which gives them back', async () => {
+    it('loses the row when its outcome is recorded', async () => {
       const { db } = await testDeps();
       await lease.record(db, claimed, { nextAttemptAt: now });
       const { signal } = await hold();
@@ -180,13 +180,13 @@ describe('leases of several rows', () => {
       expect(await stored(claimed.id)).to.include({ leaseUntil: null });
     });
 
-    it('are lost where the row is not any more what the work needs', async () => {
+    it('loses the row when the row no longer matches the condition of the work', async () => {
       const { signal } = await hold({ still: sql`status = 'active'` });
       await untilLost(signal);
       expect(signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-    it('outlive an absence of Postgres, during which the work still shows that it goes on', async () => {
+    it('continues after an outage of Postgres, and reports progress during the outage', async () => {
       let absent = 3;
       const db = unreliable((await testDeps()).db, () => (absent-- > 0 ? 'before' : undefined));
       const { signal } = await hold({ db });
@@ -196,7 +196,7 @@ describe('leases of several rows', () => {
       expect(signal.aborted).to.equal(false);
     });
 
-    it('take one connection, however long Postgres takes to renew them', async () => {
+    it('uses one connection, however slowly Postgres answers', async () => {
       let statements = 0;
       const never = Promise.withResolvers<undefined>();
       const db = unreliable((await testDeps()).db, () => {
@@ -209,7 +209,7 @@ describe('leases of several rows', () => {
       never.resolve(undefined);
     });
 
-    it('end with the process: the work is told to stop', async () => {
+    it('stops the work when the process ends', async () => {
       const { signal } = await hold();
       stop.abort('the process stops');
       expect(signal.reason).to.equal('the process stops');
@@ -217,8 +217,8 @@ describe('leases of several rows', () => {
   });
 });
 
-describe('a record whose loss changes nothing', () => {
-  it('ignores a lost lease, and no other error', () => {
+describe('recording without an effect after a lost lease', () => {
+  it('ignores LeaseLost, and no other error', () => {
     expect(ignoreLostLease(new LeaseLost())).to.equal(undefined);
     expect(() => ignoreLostLease(new Error('fault'))).to.throw('fault');
   });
@@ -228,13 +228,13 @@ describe('a step of a leased row', () => {
   const step = (claimed: boolean | undefined, act: () => Promise<void>) =>
     runStep({ claim: async () => claimed, act, state: async () => 'state' });
 
-  it('answers the state of the row, claimed or not', async () => {
+  it('returns the state of the row, claimed or not', async () => {
     let acts = 0;
     const act = async () => void (acts += 1);
     expect([await step(undefined, act), acts, await step(true, act), acts]).to.deep.equal(['state', 0, 'state', 1]);
   });
 
-  it('answers the state of the row after a lost lease, and throws any other error', async () => {
+  it('returns the state of the row after a lost lease, and throws any other error', async () => {
     const fault = new Error('fault');
     const failing = (error: Error) => async (): Promise<void> => {
       throw error;

@@ -1,4 +1,4 @@
-/** The rows that a relay claims: in rotation over the clubs, the most urgent first, past rows that others have locked. */
+/** Which facts and wakes a relay claims: most urgent first, clubs in rotation, rows that another transaction has locked are skipped. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -19,7 +19,7 @@ describe('facts (ENG-9)', () => {
     expect(new Set(ids).size).to.equal(20);
   });
 
-  it('are claimed in the order in which a club recorded them', async () => {
+  it('are claimed in the order of their creation within a club', async () => {
     const ids = [];
     for (let index = 0; index < 5; index++) ids.push(await record(clubA));
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(0, 2));
@@ -46,7 +46,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('that another transaction has locked are skipped', async () => {
+  it('are skipped if another transaction has locked them', async () => {
     const [held, free] = [await record(clubA), await record(clubA)];
     const other = source().createQueryRunner();
     await other.startTransaction();
@@ -74,13 +74,13 @@ describe('facts (ENG-9)', () => {
     });
   });
 
-  it('are claimed up to the limit of a club, together with those in hand', async () => {
+  it('are claimed up to the club limit, which includes rows in progress', async () => {
     for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
     const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
   });
 
-  it('are claimed in equal numbers one by one, whatever the order of the clubs’ ids', async () => {
+  it('are claimed in equal numbers one by one, whatever the order of club ids', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed in rotation even if nothing stays leased', async () => {
+  it('are claimed in rotation even if claims end without a lease', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -102,18 +102,18 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed by each of four simultaneous relays as long as free rows exist', async () => {
+  it('are claimed by each of four simultaneous relays while free rows exist', async () => {
     await recordMany(clubA, 300);
     await recordMany(clubB, 20);
-    let left = 320;
+    let remainingRows = 320;
     const idle: number[] = [];
     const relay = async () => {
       for (;;) {
         const claimed = await everyFact(8);
-        left -= claimed.length;
-        if (left <= 0) return;
-        // The last ones may all be locked by the claims of the others.
-        if (claimed.length === 0 && left > 3 * 8) idle.push(left);
+        remainingRows -= claimed.length;
+        if (remainingRows <= 0) return;
+        // The claims of other relays may have locked all remaining rows.
+        if (claimed.length === 0 && remainingRows > 3 * 8) idle.push(remainingRows);
       }
     };
     await Promise.all([relay(), relay(), relay(), relay()]);
@@ -133,7 +133,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('are claimed by urgency before turn: bulk of a club last, also beside another club’s backlog (ENG-15)', async () => {
+  it('are claimed by urgency before rotation: bulk facts come last, even after another club’s backlog (ENG-15)', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubB, 20);
     await recordMany(clubA, 3, 0);
@@ -144,7 +144,7 @@ describe('facts (ENG-9)', () => {
     );
   });
 
-  it('of bulk are claimed up to the places that are open to it, in all and of a club', async () => {
+  it('of bulk priority are claimed up to the bulk limits, in total and per club', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubA, 1, 0);
     await recordMany(clubB, 20, 2);
@@ -158,7 +158,7 @@ describe('facts (ENG-9)', () => {
     expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
   });
 
-  it('are found by reading as few rows of a long backlog as of a short one', async () => {
+  it('are found with the same number of row reads in a long backlog and in a short one', async () => {
     for (const count of [2_000, 20_000]) {
       await source().query(`TRUNCATE facts`);
       await recordMany(clubA, count);
@@ -167,7 +167,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('that fail again and again do not hold up the club’s next good one', async () => {
+  it('that fail repeatedly do not delay the next valid fact of the club', async () => {
     await recordMany(clubA, 40);
     const poisoned = await everyFact();
     for (const fact of poisoned) await deferFact(source(), fact, 'its own');
@@ -176,7 +176,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(1)).map(({ id }) => id)).to.deep.equal([good]);
   });
 
-  it('that fail are not read while they wait', async () => {
+  it('that failed are not read before they are due again', async () => {
     await recordMany(clubA, 20_000);
     await source().query(`UPDATE facts SET attempt_count = 1, due_at = clock_timestamp() + interval '1 min'`);
     await record(clubA);

@@ -1,4 +1,4 @@
-/** The life of a fact and of a wake: written, leased, carried on or postponed, removed. */
+/** The lifecycle of facts and wakes: insert, lease, completion or retry, removal. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -12,7 +12,7 @@ describe('facts (ENG-4)', () => {
   const { source, transaction, notifications, everyFact, record, endPauses, letLeasesRunOut, expectEnd } =
     useRelayQueue();
 
-  it('are written with the change, and notify the relay once, after the commit', async () => {
+  it('are inserted with the change, and notify the relay once after the commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
     const id = await transaction(async (tx) => {
       const written = await recordFact(tx, {
@@ -52,7 +52,7 @@ describe('facts (ENG-4)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('are claimed again when a dead relay’s lease of 30 s has run out, and not before', async () => {
+  it('are claimed again only when the 30 s lease of a dead relay has expired', async () => {
     const id = await record(clubA);
     await expectEnd('lease_until', 'facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);
@@ -60,14 +60,14 @@ describe('facts (ENG-4)', () => {
     expect((await everyFact()).map((fact) => fact.id)).to.deep.equal([id]);
   });
 
-  it('that were carried on are removed', async () => {
+  it('are removed after their completion', async () => {
     const [put, carried] = [await record(clubA), await record(clubB)];
     await everyFact();
     await removeFacts(source(), [{ clubId: clubB, id: carried }]);
     expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: put }]);
   });
 
-  it('that failed are due again after 5 s, then twice as late each time, up to 10 minutes', async () => {
+  it('are due 5 s after a failure, and twice as late after each further failure, up to 10 minutes', async () => {
     const id = await record(clubA);
     for (const [index, seconds] of [5, 10, 20, 40, 80, 160, 320, 600, 600].entries()) {
       expect(await everyFact(), `before failure ${index + 1}`).to.have.length(1);
@@ -78,13 +78,13 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT attempt_count AS count FROM facts`)).to.deep.equal([{ count: 9 }]);
   });
 
-  it('that failed 40 times are deferred without an error', async () => {
+  it('are retried without an error after 40 failures', async () => {
     const id = await record(clubA);
     await source().query(`UPDATE facts SET attempt_count = 32767`);
     await expectEnd('due_at', 'facts', 600, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
   });
 
-  it('that could not be carried on because the engine was away are due after 5 s each time', async () => {
+  it('are due again after 5 s each time while Temporal is unavailable', async () => {
     const id = await record(clubA);
     for (let failures = 1; failures <= 3; failures++)
       await expectEnd('due_at', 'facts', 5, () => deferFact(source(), { clubId: clubA, id }, 'away'));
@@ -104,7 +104,7 @@ describe('wakes (ENG-3)', () => {
     return claimed;
   };
 
-  it('name the workflow by its subject, and hold its search attributes', async () => {
+  it('store the subject’s workflow and its search attributes', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const [row] = await rows();
@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('raise a wake that is not yet sent, instead of adding one, with a new number', async () => {
+  it('get a new number, instead of a second row, if they are raised before they are sent', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -149,7 +149,7 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
-  it('are as urgent as their type or their row says, and a raised one keeps the more urgent', async () => {
+  it('have the priority of their type or row, and keep the more urgent priority when raised', async () => {
     const [mail, answer, other] = [newId(), newId(), newId()];
     const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
     await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other, clubA), {
@@ -169,7 +169,7 @@ describe('wakes (ENG-3)', () => {
     expect(await priorities()).to.deep.include({ [mail]: 0 });
   });
 
-  it('write no rows and send no NOTIFY for an empty list', async () => {
+  it('are not inserted and send no NOTIFY for an empty list', async () => {
     await wakeNow();
     expect(await rows()).to.deep.equal([]);
     expect(notifications()).to.equal(0);
@@ -197,7 +197,7 @@ describe('wakes (ENG-3)', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('that were raised while being sent stay, and can be claimed immediately', async () => {
+  it('stay if they are raised during sending, and can be claimed immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();
@@ -207,7 +207,7 @@ describe('wakes (ENG-3)', () => {
     expect((await someWakes(1)).map(({ raised }) => raised)).to.deep.equal([true]);
   });
 
-  it('that could not be sent are due again after 5 s, then after 10 s', async () => {
+  it('are due 5 s after a failed send, then after 10 s', async () => {
     await wakeNow(wakeOf(newId(), clubA));
     for (const seconds of [5, 10]) {
       const claimed = await claimOne();
@@ -218,7 +218,7 @@ describe('wakes (ENG-3)', () => {
     expect(await someWakes(1)).to.have.length(1);
   });
 
-  it('that failed and are raised are due immediately', async () => {
+  it('are due immediately if they are raised after a failure', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     await deferWake(source(), await claimOne(), 'its own');

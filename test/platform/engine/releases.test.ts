@@ -1,4 +1,4 @@
-/** The relays that may claim: those of the current build, or all while there is none. */
+/** Which relays may claim: relays of the current build, or all relays if no build is current. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { claimFacts } from '../../../platform/engine/facts.ts';
@@ -19,7 +19,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('no build is current', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** The numbers of facts and wakes that a relay of this build gets, of two each. */
+  /** How many of two facts and two wakes a relay of this build claims. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);
@@ -31,14 +31,14 @@ describe('claims of facts and wakes (ENG-19)', () => {
     return claims.map(({ length }) => length);
   }
 
-  it('belong to every relay while no build is current', async () => {
+  it('are open to every relay while no build is current', async () => {
     expect([await claimedBy(undefined), await claimedBy('old')]).to.deep.equal([
       [2, 2],
       [2, 2],
     ]);
   });
 
-  it('are the current build’s alone, also after a way back', async () => {
+  it('are open only to the current build, also after a rollback to an older build', async () => {
     await promote(old);
     expect([await claimedBy('old'), await claimedBy('next')]).to.deep.equal([
       [2, 2],
@@ -56,18 +56,18 @@ describe('claims of facts and wakes (ENG-19)', () => {
     ]);
   });
 
-  it('are not a checkout’s while a build is current', async () => {
+  it('are closed to a checkout while a build is current', async () => {
     await promote(old);
     expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
   });
 
-  it('are looked for by relays as soon as a build is promoted', async () => {
+  it('start on a relay as soon as its build becomes current', async () => {
     const before = notifications();
     await promote(old);
     expect(notifications()).to.equal(before + 1);
   });
 
-  it('belong to one build, the second, if two are promoted simultaneously', async () => {
+  it('are open only to the second of two builds that are promoted at the same time', async () => {
     await promote(old);
     let second: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
@@ -93,7 +93,7 @@ describe('a build', () => {
   const later = new Date('2999-01-01');
   const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
 
-  it('is promoted while it is current, and for processes in whose lifetime it was current', async () => {
+  it('counts as promoted while it is current, and for processes that ran while it was current', async () => {
     expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
     expect([await promoted(before), await promoted(later)]).to.deep.equal([
@@ -109,7 +109,7 @@ describe('a build', () => {
     expect(await promoted(before)).to.deep.equal([false, true]);
   });
 
-  it('is not needed in a checkout, while none is current', async () => {
+  it('is not required in a checkout if no build is current', async () => {
     expect(await isPromoted(db(), undefined, before)).to.equal(true);
     await promote(old);
     expect(await isPromoted(db(), undefined, before)).to.equal(false);

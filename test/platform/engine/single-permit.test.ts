@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createSinglePermit } from '../../../platform/engine/single-permit.ts';
 
-describe('a permit that clubs get in turn (ENG-21)', () => {
+describe('a single permit that clubs share in rotation (ENG-21)', () => {
   const minute = 60_000;
   let now = 0;
   const permitOf = () => {
@@ -9,7 +9,7 @@ describe('a permit that clubs get in turn (ENG-21)', () => {
     return createSinglePermit({ clock: () => now, random: () => 0.5 });
   };
 
-  it('is had once at a time, and again once it was given back', () => {
+  it('has one holder at a time, and is free after its release', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('a');
     expect([permit.tryAcquire('a'), permit.tryAcquire('b')]).to.deep.equal([undefined, undefined]);
@@ -17,11 +17,11 @@ describe('a permit that clubs get in turn (ENG-21)', () => {
     release?.();
     const next = permit.tryAcquire('b');
     expect(next).to.be.a('function');
-    release?.(); // it is not its own any more
+    release?.(); // The holder has already lost the permit.
     expect(permit.tryAcquire('c')).to.equal(undefined);
   });
 
-  it('goes to a club that waits before the one that has just had it', () => {
+  it('goes to a waiting club before the club that last held it', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('busy');
     permit.tryAcquire('busy');
@@ -32,7 +32,7 @@ describe('a permit that clubs get in turn (ENG-21)', () => {
     expect(permit.tryAcquire('busy')).to.be.a('function');
   });
 
-  it('is not kept for a club that has not come again for three minutes', () => {
+  it('is not reserved for a club that has not asked for three minutes', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('busy');
     permit.tryAcquire('gone');
@@ -43,7 +43,7 @@ describe('a permit that clubs get in turn (ENG-21)', () => {
     expect(permit.tryAcquire('busy')).to.be.a('function');
   });
 
-  it('has each piece of a club’s work come again ten seconds after the one before, within two minutes', () => {
+  it('spaces the retries of one club ten seconds apart, within two minutes', () => {
     const permit = permitOf();
     const times = Array.from({ length: 14 }, () => permit.retryAt('a', 1_000));
     expect(times.slice(0, 3)).to.deep.equal([11_000, 21_000, 31_000]);

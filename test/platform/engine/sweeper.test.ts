@@ -24,20 +24,20 @@ const minute = 60 * second;
 const day = 86_400 * second;
 const url = 'https://93.184.216.34/hooks';
 
-/** Whether a workflow was woken. @param workflowId its id */
+/** Whether a wake of the workflow exists. @param workflowId its id */
 async function isWoken(workflowId: string): Promise<boolean> {
   const source = await testDatabase();
   const [row] = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [workflowId]);
   return row !== undefined;
 }
 
-describe('rescue of overdue workflows (ENG-5)', () => {
+describe('rescue of overdue rows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const rescue = async () => rescueOverdue((await testDeps()).db, now);
   const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
   let overdue: TestWebhookDelivery;
-  beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
+  beforeEach('the rows of other tests are finished, and one delivery is overdue', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
@@ -62,11 +62,11 @@ describe('rescue of overdue workflows (ENG-5)', () => {
       subject_id: overdue.id,
       club_id: overdue.clubId,
       attributes: { ClubId: overdue.clubId, EndpointId: overdue.endpoint.id, EventType: 'student.updated' },
-      priority: 2, // new work goes before what is made good
+      priority: 2, // The wake of a rescue is less urgent than new work.
     });
   });
 
-  it('does not wake a workflow whose wake is not yet sent', async () => {
+  it('creates no second wake if the first wake is not yet sent', async () => {
     expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
   });
 
@@ -92,7 +92,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(await isRescued(overdue)).to.equal(false);
   });
 
-  it('leaves a leased delivery, but wakes one whose lease has run out', async () => {
+  it('leaves a leased delivery, and wakes a delivery with an expired lease', async () => {
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() + minute) });
     expect(await rescue()).to.equal(0);
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() - second) });
@@ -106,12 +106,12 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     }
   });
 
-  it('leaves parked deliveries to their endpoint’s gate', async () => {
+  it('leaves parked deliveries to the gate of their endpoint', async () => {
     await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
     expect(await rescue()).to.equal(0);
   });
 
-  it('wakes a delivery of a paused endpoint that has not parked', async () => {
+  it('wakes a delivery of a paused endpoint if the delivery is not parked', async () => {
     await alter('webhook_endpoints', overdue.endpoint.id, { status: 'paused' });
     expect(await rescue()).to.equal(1);
   });
@@ -133,23 +133,25 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(await rescue(), 'called already').to.equal(0);
   });
 
-  it('wakes an add-on with an unknown payment, not one being charged or settled', async () => {
+  it('wakes an add-on with an unknown payment, and no charging or settled add-on', async () => {
     const { id: clubId } = await buildClub();
     const due = { next_attempt_at: ago(2 * minute + second) };
-    const lost = await buildAddOn(clubId, due);
+    const uncharged = await buildAddOn(clubId, due);
     const charged = await buildAddOn(clubId, { ...due, lease_until: new Date(Date.now() + minute) });
     const settled = await buildAddOn(clubId, { ...due, status: 'failed', settled_at: now });
     await rescue();
-    expect([await wakesOfAddOn(lost.id), await wakesOfAddOn(charged.id), await wakesOfAddOn(settled.id)]).to.deep.equal(
-      [['addOn'], [], []],
-    );
+    expect([
+      await wakesOfAddOn(uncharged.id),
+      await wakesOfAddOn(charged.id),
+      await wakesOfAddOn(settled.id),
+    ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('leaves 500 deliveries with faults, finds a lost one behind them, and wakes them once overdue', async () => {
+  it('leaves 500 deliveries that wait after a fault, finds a lost delivery behind them, and wakes all once overdue', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
-    for (let built = 0; built < 500; built++) await buildWebhookDelivery(subscription, ago(4 * minute));
+    for (let count = 0; count < 500; count++) await buildWebhookDelivery(subscription, ago(4 * minute));
     await source.query(
       `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
        SELECT 'webhook-delivery/' || id, 'webhookDelivery', 3, 'Error', $2, $3 FROM webhook_deliveries WHERE endpoint_id = $1`,
@@ -164,7 +166,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues the other kinds of rows when one cannot be read, and then is no complete round', async () => {
+  it('rescues other types of rows if one query fails, and reports an incomplete round', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -180,7 +182,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(await lastCompleteRound(db)).to.deep.equal(now);
   });
 
-  it('ends a query that takes longer than 5 s, so that all of a round fit into its minute', async () => {
+  it('cancels a query after 5 s, so that all queries of a round fit into a minute', async () => {
     const { db } = await testDeps();
     const limits: unknown[] = [];
     const watched = watching(db, async (tx) =>
@@ -191,7 +193,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
   });
 
-  it('wakes overdue mails, also those without a club', async () => {
+  it('wakes overdue e-mails, also e-mails without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     const { db, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
@@ -223,8 +225,8 @@ describe('rescue of overdue workflows (ENG-5)', () => {
   });
 });
 
-describe('a step that fails by a fault of ours (ENG-16)', () => {
-  const fault = new Error('a fault of ours');
+describe('a step that fails by a fault of the service (ENG-16)', () => {
+  const fault = new Error('an internal error');
   const at = new Date('2026-06-01T00:00:00Z').getTime();
   interface Fault {
     error?: Error;
@@ -241,16 +243,16 @@ describe('a step that fails by a fault of ours (ENG-16)', () => {
     return pauses;
   };
 
-  it('is tried again after 1 s, and twice as late after each further fault, up to 10 minutes', async () => {
+  it('retries after 1 s, and twice as late after each further fault, up to 10 minutes', async () => {
     const pauses = await failTimes(13, newId());
     expect(pauses).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]);
   });
 
-  it('is tried again within 10 s if a person waits', async () => {
+  it('retries within 10 s if a person waits', async () => {
     expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
   });
 
-  it('does not wait longer for a passing conflict, which does not count', async () => {
+  it('does not increase the delay after a transient conflict', async () => {
     const id = newId();
     const conflict = { error: new StaleRead() };
     expect([await fail(id, conflict), await fail(id, conflict)]).to.deep.equal([
@@ -264,7 +266,7 @@ describe('a step that fails by a fault of ours (ENG-16)', () => {
     ]);
   });
 
-  it('begins with the first pause again, 10 minutes after a try that has not failed', async () => {
+  it('starts with the first delay again if the last fault was more than 10 minutes ago', async () => {
     const [id, other] = [newId(), newId()];
     const { db } = await testDeps();
     for (const one of [id, other]) await failTimes(3, one);
@@ -287,7 +289,7 @@ describe('removal of expired rows', () => {
   const [clubId, studentId, administratorId] = [newId(), newId(), newId()];
   let source: DataSource;
   let db: Queries;
-  before('a database of its own, with a club, a student and an administrator', async () => {
+  before('a database for this test alone, with a club, a student and an administrator', async () => {
     source = await scratchDatabase();
     db = new Queries(source.manager);
     await migrate(source);
@@ -307,7 +309,7 @@ describe('removal of expired rows', () => {
     return row?.count;
   };
 
-  /** A row of each table, one as old as this and one a second younger; only the first is to go. */
+  /** Inserts a row of each table that is exactly this old, and a row that is a second younger. Only the first row is due for removal. */
   const expiring: Record<string, (at: Date) => Promise<unknown>> = {
     student_sessions: (at) =>
       source.query(`INSERT INTO student_sessions VALUES ($1, $2, $3, $3)`, [randomBytes(32), studentId, at]),
@@ -329,14 +331,14 @@ describe('removal of expired rows', () => {
       ),
   };
   for (const [table, insert] of Object.entries(expiring)) {
-    it(`removes rows of ${table} past their expiry only`, async () => {
+    it(`deletes only expired rows of ${table}`, async () => {
       for (const at of [ago(minute), ago(1), ago(-1), ago(-minute)]) await insert(at);
       await removeExpired(db, now);
       expect(await count(table)).to.equal(2);
     });
   }
 
-  it('removes counts of wrong codes of earlier days', async () => {
+  it('deletes counts of wrong codes of earlier days', async () => {
     for (const date of ['2031-05-03', '2031-05-04', '2031-05-05'])
       await source.query(`INSERT INTO code_failure_counts VALUES ($1, $2, 1)`, [randomBytes(32), date]);
     await removeExpired(db, new Date('2031-05-04T00:00:00Z'));
@@ -345,7 +347,7 @@ describe('removal of expired rows', () => {
     expect(await count('code_failure_counts')).to.equal(2);
   });
 
-  it('removes ended mails after 30 days, and keeps pending ones', async () => {
+  it('deletes ended e-mails after 30 days, and keeps pending e-mails', async () => {
     for (const status of ['sent', 'failed', 'canceled', 'pending']) {
       for (const at of [ago(30 * day + 1), ago(30 * day - 1)]) {
         await source.query(
@@ -367,7 +369,7 @@ describe('removal of expired rows', () => {
     ]);
   });
 
-  it('removes at most 1,000 rows of a table at a time', async () => {
+  it('deletes at most 1,000 rows of a table per statement', async () => {
     await source.query(
       `INSERT INTO student_sessions SELECT sha256(i::text::bytea), $1, $2, $2 FROM generate_series(1, 1500) AS i`,
       [studentId, ago(minute)],
@@ -379,7 +381,7 @@ describe('removal of expired rows', () => {
     expect(await count('student_sessions')).to.equal(before - 1_500);
   });
 
-  it('removes no club, student or administrator', async () => {
+  it('deletes no club, student or administrator', async () => {
     await removeExpired(db, new Date('2036-01-01T00:00:00Z'));
     for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
   });

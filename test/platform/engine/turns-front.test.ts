@@ -12,15 +12,15 @@ import {
 import { claimWakes, removeWake } from '../../../platform/engine/wakes.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
-/** Due for longer than a transaction may take. */
+/** Rows that have been due for longer than the longest transaction. */
 const longMs = 5_000;
 const aClub = idOfTime(1_700_000_000_000);
 const anotherClub = idOfTime(1_700_000_000_100);
 
-describe('the beginning of a claim (ENG-9)', () => {
+describe('the start position of a claim (ENG-9)', () => {
   const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
-  /** Claims without a look at all rows. @returns how many of each club */
+  /** Claims from the known start position, without a scan of all rows. @returns Returns the number of claimed rows per club. */
   const claimOn = async (front: Front, limit: number, room: Partial<Room> = {}) => {
     front.lookedAt = performance.now();
     const claimed = await claimFacts(source(), { ...roomFor(limit, 8), front, ...room });
@@ -39,9 +39,9 @@ describe('the beginning of a claim (ENG-9)', () => {
   });
 
   for (const { what, priority, room } of [
-    { what: 'a club whose places were full', priority: 1, room: inHandOfOne(8, 0) },
-    { what: 'a club whose places for bulk were full', priority: bulk, room: inHandOfOne(6, 6) },
-    { what: 'bulk, for which there was no room', priority: bulk, room: { bulk: 0 } },
+    { what: 'a club that used all its permits', priority: 1, room: inHandOfOne(8, 0) },
+    { what: 'a club that used all its bulk permits', priority: bulk, room: inHandOfOne(6, 6) },
+    { what: 'bulk priority, which had no free permit', priority: bulk, room: { bulk: 0 } },
   ] as const)
     it(`leaves rows of ${what} to the next claim`, async () => {
       await recordMany(aClub, 2, priority, longMs);
@@ -51,7 +51,7 @@ describe('the beginning of a claim (ENG-9)', () => {
       expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 2 });
     });
 
-  it('leaves rows of clubs that it did not come to to the next claims', async () => {
+  it('leaves rows of clubs that the claim did not reach to the next claims', async () => {
     const clubs = Array.from({ length: 9 }, (_, index): Id => idOfTime(1_700_000_000_000 + index));
     for (const [place, club] of clubs.entries()) await recordMany(club, 1, 1, place < 8 ? 0 : longMs);
     const front = unknownFront();
@@ -61,51 +61,53 @@ describe('the beginning of a claim (ENG-9)', () => {
     expect(count).to.equal(9);
   });
 
-  it('is early enough for a transaction that wrote 200 ms ago and ends only now', async () => {
+  it('includes rows of a transaction that began 200 ms before its commit', async () => {
     await recordMany(anotherClub, 1);
     const front = unknownFront();
     expect(await claimOn(front, 4)).to.deep.equal({ [anotherClub]: 1 });
-    expect(await claimOn(front, 4), 'the front is that of this moment').to.deep.equal({});
+    expect(await claimOn(front, 4), 'the start position is current').to.deep.equal({});
     await recordMany(aClub, 1, 1, 200);
     expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 1 });
   });
 
-  it('hides no wake that was raised while it was sent', async () => {
+  it('finds a wake again that was raised while it was sent', async () => {
     const raised = wakeOf(newId(), aClub);
     await wakeNow(raised);
     await source().query(`UPDATE wakes SET due_at = due_at - make_interval(secs => $1 / 1000.0)`, [longMs]);
     const front = unknownFront();
     const claim = () =>
       claimWakes(source(), { ...roomFor(4), front: Object.assign(front, { lookedAt: performance.now() }) });
-    const [sent] = await claim();
-    if (!sent) throw new Error('It is due.');
+    const [sentWake] = await claim();
+    if (!sentWake) throw new Error('It is due.');
     await wakeNow(raised);
-    expect(await claim(), 'the front is that of this moment').to.deep.equal([]);
-    await removeWake(source(), sent);
+    expect(await claim(), 'the start position is current').to.deep.equal([]);
+    await removeWake(source(), sentWake);
     expect((await claim()).map(({ subjectId }) => subjectId)).to.deep.equal([raised.subjectId]);
   });
 
-  it('passes over rows that are gone while a transaction somewhere keeps Postgres from forgetting them', async () => {
+  it('skips removed rows that an open transaction keeps Postgres from vacuuming', async () => {
     const other = source().createQueryRunner();
     await other.startTransaction('REPEATABLE READ');
     await other.query('SELECT count(*) FROM facts');
     try {
-      const gone = 2_000;
-      await recordMany(newId(), gone, 1, 10_000);
+      const removedRows = 2_000;
+      await recordMany(newId(), removedRows, 1, 10_000);
       await source().query(`DELETE FROM facts`);
       const front = unknownFront();
       expect(await claimFacts(source(), { ...roomFor(8), front })).to.deep.equal([]);
       await recordMany(newId(), 3);
       const read = (known: Front) => rowsRead('facts', (tx) => claimFacts(tx, { ...roomFor(8), front: known }));
       expect(await read({ ...front, lookedAt: performance.now() })).to.be.below(100);
-      expect(await read({ ...front, lookedAt: performance.now() - 1_000 }), 'a look at all rows').to.be.above(gone);
+      expect(await read({ ...front, lookedAt: performance.now() - 1_000 }), 'a scan of all rows').to.be.above(
+        removedRows,
+      );
     } finally {
       await other.rollbackTransaction();
       await other.release();
     }
   });
 
-  it('is the first row again after a second, ten times a longer look, but 5 s at most', () => {
+  it('returns to the first row after a second, or after ten times the duration of a longer scan, at most 5 s', () => {
     expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
   });
 });

@@ -1,4 +1,4 @@
-/** The rotation of claims (ENG-9), compared with a model, and the rows that they read while thousands of clubs wait. */
+/** The rotation of claims (ENG-9), compared with a model, and the number of rows that claims read while thousands of clubs wait. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
@@ -7,7 +7,7 @@ import { claimFacts, removeFacts } from '../../../platform/engine/facts.ts';
 import { turnFromAnywhere, unknownFront, type Turn } from '../../../platform/engine/turns.ts';
 import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
 
-/** The nil uuid first, and the others in their order. */
+/** The nil UUID, then the other ids in ascending order. */
 const clubs: readonly Id[] = [noClub, ...Array.from({ length: 6 }, (_, index) => idOfTime(1_700_000_000_000 + index))];
 
 type Queue = Map<Id, number>[];
@@ -17,35 +17,35 @@ interface Row {
   priority: Priority;
 }
 
-/** The model: so many steps, each to the next club that has a row of the most urgent priority of which there is any. */
+/** The model: each step claims a row of the next club that has a row of the most urgent priority. */
 function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
-  const taken: Record<string, number> = {};
-  let left = limit;
+  const steps: Record<string, number> = {};
+  let remainingSteps = limit;
   for (const priority of priorities) {
     const rows = queue[priority] ?? new Map<Id, number>();
-    for (; left > 0; left--) {
+    for (; remainingSteps > 0; remainingSteps--) {
       const last = turn.get(priority) ?? noClub;
       const waiting = clubs.filter((club) => (rows.get(club) ?? 0) > 0);
       const next = waiting.find((club) => club > last) ?? waiting[0];
       if (next === undefined) break;
       rows.set(next, (rows.get(next) ?? 0) - 1);
       turn.set(priority, next);
-      taken[`${priority} ${next}`] = (taken[`${priority} ${next}`] ?? 0) + 1;
+      steps[`${priority} ${next}`] = (steps[`${priority} ${next}`] ?? 0) + 1;
     }
   }
-  return taken;
+  return steps;
 }
 
-/** Three urgent rows of one club beside eight streams of less urgent rows: a claim of three takes the urgent ones alone. */
+/** Three urgent rows of one club and eight streams of less urgent rows. A claim of three takes only the urgent rows. */
 const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
   [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
   [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],
 ];
 
-describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
+describe('rotation over the streams of clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
-  it('go round from where the last claim stopped, the most urgent first, as a model does', async () => {
+  it('continues after the last claimed club, the most urgent rows first, like a model', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
     const rows = fc.array(row, { maxLength: 40 });
     const command = fc.oneof(
@@ -57,14 +57,14 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
         await source().query(`TRUNCATE facts`);
         const queue: Queue = priorities.map(() => new Map());
         const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
-        const front = unknownFront(); // which hides nothing that a claim has left, though the first rows are old
+        const front = unknownFront(); // The start position skips no remaining row, although the first rows are old.
         for (const one of [first, ...commands, 100]) {
           if (typeof one === 'number') {
             const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map(), front });
-            const taken: Record<string, number> = {};
+            const steps: Record<string, number> = {};
             for (const { priority, clubId } of claimed)
-              taken[`${priority} ${clubId}`] = (taken[`${priority} ${clubId}`] ?? 0) + 1;
-            expect(taken).to.deep.equal(stepsOf(queue, turnOfModel ?? new Map(), one));
+              steps[`${priority} ${clubId}`] = (steps[`${priority} ${clubId}`] ?? 0) + 1;
+            expect(steps).to.deep.equal(stepsOf(queue, turnOfModel ?? new Map(), one));
             await removeFacts(source(), claimed);
           } else
             for (const { club, priority } of one) {
@@ -77,7 +77,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('reach every row in the end, also rows of a dead relay or of a slow transaction', async () => {
+  it('reaches every row eventually, also rows of a dead relay or of a slow transaction', async () => {
     const command = fc.oneof(
       {
         weight: 4,
@@ -88,7 +88,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
         }),
       },
       { weight: 2, arbitrary: fc.record({ club: fc.constantFrom(...clubs), count: fc.integer({ min: 1, max: 9 }) }) },
-      // Written a while ago, by a transaction that ends only now.
+      // Written a while ago by a transaction that commits only now.
       { weight: 1, arbitrary: fc.record({ club: fc.constantFrom(...clubs), agoMs: fc.constantFrom(10, 900, 5_000) }) },
       { weight: 1, arbitrary: fc.constant('a relay dies' as const) },
     );
@@ -103,7 +103,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
             const inHand = Object.fromEntries(one.full.map((club) => [club, one.perClub]));
             const room = roomFor(one.claim, one.perClub, inHand, turn);
             const claimed = await claimFacts(source(), { ...room, front });
-            // Every second row is carried on; the relay of the others is cut off.
+            // The test completes every second row. The other rows belong to a dead relay.
             await removeFacts(
               source(),
               claimed.filter((_, place) => place % 2 === 0),
@@ -113,9 +113,9 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
         }
         await letLeasesRunOut('facts');
         front.lookedAt -= 1_000; // a second later
-        const left = async () =>
+        const remainingFacts = async () =>
           Number((await source().query<{ count: string }[]>(`SELECT count(*) FROM facts`))[0]?.count);
-        for (let count = await left(); count > 0; count = await left()) {
+        for (let count = await remainingFacts(); count > 0; count = await remainingFacts()) {
           const claimed = await claimFacts(source(), { ...roomFor(9, 3, {}, turn), front });
           expect(claimed, `of ${count}`).to.have.length.above(0);
           await removeFacts(source(), claimed);
@@ -125,7 +125,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('serve each of 100 clubs once in a round of claims of eight, including clubs that join during it', async () => {
+  it('serves each of 100 clubs once in claims of eight, including clubs that join during the round', async () => {
     const many = Array.from({ length: 100 }, (_, index) => idOfTime(1_700_000_000_000 + index));
     for (const club of many.slice(0, 96)) await recordMany(club, 5);
     const turn: Turn = new Map();
@@ -140,12 +140,12 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('begin with another club in each process', () => {
+  it('begins with a different club in each process', () => {
     const begins = Array.from({ length: 20 }, () => turnFromAnywhere().get(1));
     expect(new Set(begins).size).to.equal(20);
   });
 
-  it('pass over clubs whose rows are put off or in hand, however many there are', async () => {
+  it('skips clubs whose rows are postponed or in progress, however many there are', async () => {
     await source().query(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at, due_at)
        SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() + interval '1 h'
@@ -154,23 +154,23 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     const club = newId();
     await recordMany(club, 3);
     expect(countsOf(await claimFacts(source(), roomFor(4)))).to.deep.equal({ [club]: 3 });
-    const held = Array.from({ length: 60 }, newId);
-    for (const clubId of [...held, club]) await recordMany(clubId, 1);
-    const inHand = Object.fromEntries(held.map((clubId) => [clubId, 8]));
+    const clubsInHand = Array.from({ length: 60 }, newId);
+    for (const clubId of [...clubsInHand, club]) await recordMany(clubId, 1);
+    const inHand = Object.fromEntries(clubsInHand.map((clubId) => [clubId, 8]));
     expect(countsOf(await claimFacts(source(), roomFor(4, 8, inHand)))).to.deep.equal({ [club]: 1 });
   });
 
   const [aClub, anotherClub] = [idOfTime(1_700_000_000_000), idOfTime(1_700_000_000_100)];
-  for (const { of, held, free } of [
-    { of: 'one club', held: Array.from({ length: 60 }, () => aClub), free: aClub },
+  for (const { of, lockedClubs, free } of [
+    { of: 'one club', lockedClubs: Array.from({ length: 60 }, () => aClub), free: aClub },
     {
       of: '60 clubs',
-      held: Array.from({ length: 60 }, (_, index) => idOfTime(1_700_000_000_000 + index)),
+      lockedClubs: Array.from({ length: 60 }, (_, index) => idOfTime(1_700_000_000_000 + index)),
       free: anotherClub,
     },
   ])
-    it(`go on beyond 60 rows of ${of} that a long transaction holds`, async () => {
-      for (const clubId of held) await recordMany(clubId, 1);
+    it(`continues beyond 60 rows of ${of} that a long transaction has locked`, async () => {
+      for (const clubId of lockedClubs) await recordMany(clubId, 1);
       const other = source().createQueryRunner();
       await other.startTransaction();
       await other.query(`SELECT FROM facts FOR UPDATE`);
@@ -183,7 +183,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
       }
     });
 
-  it('read as few rows where 5,000 clubs wait as where 100 do', async () => {
+  it('reads as few rows for 5,000 waiting clubs as for 100', async () => {
     for (const waiting of [100, 5_000]) {
       await source().query(`TRUNCATE facts`);
       await source().query(
@@ -198,7 +198,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
 });
 
 describe('the order of ids', () => {
-  it('has a next one for each', () => {
+  it('has a successor for each id', () => {
     expect(idAfter(noClub)).to.equal('00000000-0000-0000-0000-000000000001');
     expect(idAfter('01980000-0000-7000-8000-0000ffffffff')).to.equal('01980000-0000-7000-8000-000100000000');
     expect(idAfter('01980000-00ff-ffff-ffff-ffffffffffff')).to.equal('01980000-0100-0000-0000-000000000000');

@@ -53,7 +53,7 @@ export interface TestShop {
   club: TestClub;
   connection: TestSalesConnection;
   product: TestProduct;
-  /** The buyer in its notices, whom the club does not know yet. */
+  /** The buyer in the notices, who is not yet a student of the club. */
   email: string;
 }
 

@@ -1,4 +1,4 @@
-/** A direct lane that makes no attempts: it notes the permits that a fan-out tries to acquire, and the attempts that it begins. */
+/** A direct lane that makes no attempts. It records the permits that a fan-out requests, and the attempts that the fan-out starts. */
 import type { ClaimedDelivery } from '../../../domain/webhooks/attempts/claims.ts';
 import type { DirectLane } from '../../../domain/webhooks/attempts/permits.ts';
 import type { Id } from '../../../platform/core/ids.ts';

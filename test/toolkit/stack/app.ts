@@ -45,7 +45,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure() {},
-    deadlineMs: 10_000, // a busy machine must not let a call pass uncounted
+    deadlineMs: 10_000, // On a busy machine, a late counter must not let a call pass without a count.
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);

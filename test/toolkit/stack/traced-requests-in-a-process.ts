@@ -1,7 +1,7 @@
 /**
- * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers, all traced by the packages'
- * own instrumentations. It prints the exported spans, and the headers that other servers received. Its argument is a text that must
- * appear nowhere.
+ * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers. The packages' own
+ * instrumentations trace all of them. It prints the exported spans, and the headers that other servers received. Its argument is a text
+ * that must not occur in a span.
  */
 import net, { type AddressInfo } from 'node:net';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
@@ -22,7 +22,7 @@ const tracer = traceWith(
   samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
 );
 useTracer(tracer);
-// Loaded only now, because modules loaded earlier are not traced.
+// Imported here, because modules that are imported earlier are not traced.
 const [{ default: Koa }, { default: pg }, undici, http] = await Promise.all([
   import('koa'),
   import('pg'),
@@ -35,7 +35,8 @@ const listening = async (server: net.Server) => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** The names of headers that another server receives from the application; not a server of Node, which would be traced. */
+/** The names of headers that another server receives from the application. That server is not a server of Node, because Node servers are
+ * traced. */
 const receivedHeaders: string[][] = [];
 const other = await listening(
   net.createServer((socket) =>
@@ -99,7 +100,7 @@ const ask = async (path: string) => {
   await (await fetch(`${url}/${path}`, options)).text();
 };
 
-/** Leaves before the answer. */
+/** Disconnects before the answer. */
 const leave = async () => {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`POST /${needle}/hang HTTP/1.1\r\nHost: ${needle}\r\n\r\n`);

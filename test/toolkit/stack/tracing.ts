@@ -1,4 +1,4 @@
-/** Tracing in this process with the spans in memory: only our own spans, without the instrumentations of packages. */
+/** Tracing in this process with the spans in memory. It records only spans of the service itself, without package instrumentations. */
 import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -23,7 +23,7 @@ export interface LeftSpan {
 /**
  * Call it in a `describe`: tracing is on during its tests.
  * @param now Unix milliseconds, for the age of causes
- * @param reportLosses receives the owners of lost spans; none is lost here
+ * @param reportLosses receives the owners of lost spans; no span is lost here
  * @returns the spans that have ended since the last test began
  */
 export function useTracing(

@@ -1,4 +1,4 @@
-/** The one entry of the service, as a process. */
+/** The single entry point of the service, as a process. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../dev/project.ts';
@@ -27,20 +27,20 @@ const list = `Say what to run:
 `;
 
 describe('main', () => {
-  it('lists the commands, with exit code 2, when it is told none, an unknown one, or more than one', async () => {
+  it('lists the commands with exit code 2 for no command, an unknown command, or several commands', async () => {
     await eachCase([[], ['serve'], ['toString'], ['migrate', 'api'], ['reconcile-add-ons']], (args) =>
       expect(run(args)).to.deep.equal({ status: 2, stdout: '', stderr: list }),
     );
   });
 
-  it('runs the command that it is told: without a configuration that names all mistakes, with exit code 1', () => {
+  it('runs the given command, which ends with exit code 1 and all mistakes without a configuration', () => {
     const { status, stdout, stderr } = run(['migrate']);
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';
     expect(stderr.slice(0, begin.length)).to.equal(begin);
   });
 
-  it('refuses a time that it cannot read, with exit code 1', () => {
+  it('refuses an invalid time with exit code 1', () => {
     expect(run(['reconcile-add-ons', 'yesterday'])).to.deep.equal({
       status: 1,
       stdout: '',

@@ -44,12 +44,12 @@ describe('worker/doctor', function () {
 
   async function run(env: Record<string, string>) {
     const lines: string[] = [];
-    const given = { ...process.env, FFMPEG_BINARY: ffmpeg, ...env };
-    const isRight = await examine(readConfig(given), (line) => lines.push(line));
+    const environment = { ...process.env, FFMPEG_BINARY: ffmpeg, ...env };
+    const isRight = await examine(readConfig(environment), (line) => lines.push(line));
     return { isRight, lines };
   }
 
-  it('finds everything right of the development stack, once the API has opened the bucket to the pages', async () => {
+  it('finds no mistake in the development stack, once the API has set the CORS rules of the bucket', async () => {
     const storage = createObjectStore(readConfig().storage);
     await storage.allowOrigins([origin]);
     storage.close();
@@ -58,7 +58,7 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
-  it('warns of zones that Node and Postgres know otherwise, and is content', async () => {
+  it('warns of zones that differ between Node and Postgres, and still succeeds', async () => {
     const source = await testDatabase();
     const { id } = await buildClub();
     await source.query(`UPDATE clubs SET time_zone = 'CET' WHERE id = $1`, [id]);
@@ -72,7 +72,7 @@ describe('worker/doctor', function () {
     expect([lines[4], isRight]).to.deep.equal([`ok     ${titles[2]}`, true]);
   });
 
-  it('says what to do, of all that is wrong at once', async () => {
+  it('reports all mistakes together, each with its remedy', async () => {
     const other = 'https://other.example.com';
     const { isRight, lines } = await run({
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
@@ -112,10 +112,10 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(false);
   });
 
-  it('notes that there is no ffmpeg, refuses one that makes no renditions, asks no worker without videos', async () => {
+  it('accepts a machine without ffmpeg, and refuses an ffmpeg that cannot create renditions', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const { PATH } = process.env;
-    // Servers that are away answer sooner than those that are looked at in full.
+    // Unreachable servers answer sooner than servers that are checked completely.
     const away = {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
@@ -147,7 +147,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('lets the program of OCR read a trial page in each language of clubs, if workers have one', async () => {
+  it('makes the OCR program read a test page in each language of the clubs, if workers have one', async () => {
     const ofOcr = async (command: string, env: Record<string, string> = {}) => {
       const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9', ...env };
       const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
@@ -179,7 +179,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('lets the command of subtitles hear a trial sound, if workers have one', async () => {
+  it('makes the subtitles command transcribe a test sound, if workers have one', async () => {
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9' };
     const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
     const ofSubtitles = async (command: string, queues = 'subtitles') => {
@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {
+  it('reports missing certificate authorities for workers on a machine where commands use those of Node', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
@@ -231,10 +231,10 @@ describe('worker/doctor', function () {
     const trust = { ...ofCommands, SSL_CERT_FILE: '/dev/null', SSL_CERT_DIR: '/dev/null' };
     try {
       const env = { ...process.env, ...way, ...trust };
-      const said = await new Promise<string>((resolve) => {
+      const output = await new Promise<string>((resolve) => {
         execFile(process.execPath, [...scriptArguments('main.ts'), 'doctor'], { env }, (_, stdout) => resolve(stdout));
       });
-      const lines = said.split('\n');
+      const lines = output.split('\n');
       expect(lines[lines.indexOf(`WRONG  ${titles[3]}`) + 1]).to.equal(
         `         The workers' connection to Temporal at ${terminator.address} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
       );
@@ -244,7 +244,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('says that not everybody may read public files, and leaves none of its own', async () => {
+  it('reports public files that not everyone can read, and leaves no test file', async () => {
     const { privateBucket } = readConfig().storage;
     const { lines } = await run({ S3_PUBLIC_BUCKET: privateBucket, CORS_ORIGINS: origin });
     expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
@@ -254,7 +254,7 @@ describe('worker/doctor', function () {
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);
   });
 
-  it('says that a store replaces files which If-None-Match protects', async () => {
+  it('reports a store that replaces files although If-None-Match protects them', async () => {
     const store = createServer((request, response) => {
       request.resume();
       request.on('end', () =>

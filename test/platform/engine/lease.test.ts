@@ -70,7 +70,9 @@ describe('leases (ENG-2)', () => {
     const second = await claim();
     if (!first || !second) throw new Error('One of the two claims did not get the row');
     const db = new Queries((await testDatabase()).manager);
-    const error = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((reason: unknown) => reason);
+    const error = await lease
+      .record(db, first, { status: 'failed', settledAt: now })
+      .catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(LeaseLost);
     expect(await stored()).to.include({ status: 'pending', fence: second.fence });
     await lease.record(db, second, { nextAttemptAt: new Date(now.getTime() + 1_000) });

@@ -60,6 +60,6 @@ describe('the import graph', () => {
 
   it('refuses a folder that the order does not contain', () => {
     expect(unitOf('config.ts')).to.equal('config.ts');
-    expect(() => unitOf('domain/new-context/a.ts')).to.throw('has no place in the order of folders');
+    expect(() => unitOf('domain/new-context/a.ts')).to.throw('is missing in the order of folders');
   });
 });

@@ -25,10 +25,10 @@ const titles = [
   'Keys: MASTER_KEY, MASTER_KEYS_OLD',
   'Temporal: connections, version, namespace, search attributes',
   'Temporal: fairness between clubs',
-  'S3: files are sent once, from the pages of CORS_ORIGINS',
-  'S3: everybody reads public files, at PUBLIC_FILES_URL',
+  'S3: uploads from the pages of CORS_ORIGINS',
+  'S3: everyone can read public files at PUBLIC_FILES_URL',
   'SMTP: SMTP_URL',
-  'ffmpeg: it makes renditions of videos',
+  'ffmpeg: it creates renditions of videos',
 ] as const;
 const withoutFfmpeg =
   'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
@@ -91,17 +91,17 @@ describe('worker/doctor', function () {
       `WRONG  ${titles[0]}`,
       '         Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
       `WRONG  ${titles[1]}`,
-      '         It could not be looked at (ECONNREFUSED): see to the other mistakes first.',
+      '         This check did not run (ECONNREFUSED): correct the other mistakes first.',
       `ok     ${titles[2]}`,
       `WRONG  ${titles[3]}`,
       `         ${away}`,
       `WRONG  ${titles[4]}`,
-      '         It could not be looked at: see to the other mistakes first.',
+      '         This check did not run: correct the other mistakes first.',
       `WRONG  ${titles[5]}`,
       `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API process sets this rule when it starts, so start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
       '         S3 answers 404 to an upload to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
       `WRONG  ${titles[6]}`,
-      '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
+      '         This check did not run (NoSuchBucket): correct the other mistakes first.',
       `WRONG  ${titles[7]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
@@ -155,7 +155,7 @@ describe('worker/doctor', function () {
       const at = lines.findIndex((line) => line.includes('OCR'));
       return at < 0 ? [] : lines.slice(at);
     };
-    const title = 'OCR: it reads a trial page';
+    const title = 'OCR: the command reads a test page';
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const program = path.join(directory, 'ocr');
     const args = '{input} {output} {languages}';
@@ -188,7 +188,7 @@ describe('worker/doctor', function () {
       const at = lines.findIndex((line) => line.includes('ffmpeg'));
       return at < 0 ? [] : lines.slice(at);
     };
-    const title = 'Subtitles: the command hears a trial sound';
+    const title = 'Subtitles: the command transcribes a test sound';
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const program = path.join(directory, 'speech');
     const command = `${program} {input} {output} {language}`;

@@ -161,7 +161,7 @@ describe('worker/promote (ENG-19)', function () {
     const open = await begin(gate());
     await untilSteps(open, 1);
     await startWorkers(builds.b, 'mail');
-    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current, in the place of version 0.3.0, build a.');
+    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current, and replaces version 0.3.0, build a.');
     await lookAgain(open);
     await untilSteps(open, 2);
     expect(stepsOf(open)).to.deep.equal(['a', 'b']);
@@ -183,7 +183,7 @@ describe('worker/promote (ENG-19)', function () {
   it('makes the earlier build current again when that build promotes', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
-    expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, in the place of version 0.4.0, build b.');
+    expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, and replaces version 0.4.0, build b.');
     await lookAgain(open);
     await untilSteps(open, 2);
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
@@ -273,7 +273,7 @@ describe('worker/promote (ENG-19)', function () {
       const lines: string[] = [];
       const deleted: string[] = [];
       await promote({ ...depsOf(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });
-      expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted versions that are over: b.']);
+      expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted obsolete versions: b.']);
       expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
     });
 });

@@ -32,7 +32,7 @@ describe('dev/arguments', () => {
       '--fake': "Unknown option '--fake'.",
       '--fake-model=yes': "Option '--fake-model' does not take an argument.",
       'fake-model': "Unexpected argument 'fake-model'.",
-      '--language=fr': 'The service does not speak "fr".',
+      '--language=fr': 'The service does not support the language "fr".',
     };
     await eachCase(Object.entries(wrong), async ([given, says]) =>
       expect(await problemOf(Promise.resolve().then(() => startArguments([given])))).to.equal(`${says}\n${there}`),

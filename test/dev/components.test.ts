@@ -177,12 +177,12 @@ describe('dev/components', () => {
     expect(message.split('\n')).to.deep.equal([
       'The thing (thing, version 1.2.3) could not be found or installed. Tried:',
       '  - thing on the PATH: not there',
-      `  - ${cached()}: not there yet`,
+      `  - ${cached()}: not installed yet`,
       '  - one place: closed',
       '  - another: far',
-      'What you can do, any one of these:',
+      'Do one of these:',
       '  - build one',
-      '  - put thing on the PATH, or set THING_BINARY to where it is',
+      '  - put thing on the PATH, or set THING_BINARY to its path',
     ]);
   });
 

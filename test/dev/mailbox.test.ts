@@ -99,7 +99,7 @@ describe('dev/mailbox', () => {
         () => '',
         (error: Error) => error.message,
       );
-    expect(failure).to.equal('No such message within 20 ms; 1 others are there.');
+    expect(failure).to.equal('No such message within 20 ms; 1 others exist.');
   });
 
   describe('told to fail', () => {

@@ -22,7 +22,7 @@ describe('the checker of regular expressions', () => {
         { source: '\\d', flags: '', place: 'x.ts:3' },
         { source: 'e', flags: '', place: 'x.ts:4' },
       ],
-      made: [],
+      runtimePatterns: [],
     });
   });
 
@@ -47,7 +47,7 @@ describe('the checker of regular expressions', () => {
     const code = 'new RegExp(`^${name}$`);\nnew RegExp(text);\nRegExp("a", flags);';
     expect(patternsIn('x.ts', code)).to.deep.equal({
       patterns: [],
-      made: [
+      runtimePatterns: [
         { place: 'x.ts:1', code: 'new RegExp(`^${name}$`)' },
         { place: 'x.ts:2', code: 'new RegExp(text)' },
         { place: 'x.ts:3', code: 'RegExp("a", flags)' },
@@ -77,8 +77,8 @@ describe('the checker of regular expressions', () => {
   }).timeout(60_000);
 
   it('reads every pattern of the product, of which only the contract’s patterns are composed at run time', () => {
-    const { patterns, made } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
-    expect(made.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
+    const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
+    expect(runtimePatterns.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([
       'api/middleware/session.ts',
       'domain/media/svg-root.ts',

@@ -25,8 +25,8 @@ describe('dev/ports', () => {
     it('is an error that names the port, its user and the variable that changes it', async () => {
       const message = await problemOf(ensurePortsAreFree({ postgres: port }));
       expect(message).to.equal(
-        `Port ${port} on 127.0.0.1 is in use: Postgres wants it. Another: POSTGRES_PORT=<port> npm start\n` +
-          `Who has it: lsof -nP -iTCP:${port} -sTCP:LISTEN`,
+        `Port ${port} on 127.0.0.1 is in use: Postgres needs it. Choose another port: POSTGRES_PORT=<port> npm start\n` +
+          `Find its process: lsof -nP -iTCP:${port} -sTCP:LISTEN`,
       );
     });
 
@@ -58,7 +58,7 @@ describe('dev/ports', () => {
   it('must differ, and the error names both variables', () => {
     expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
       Problem,
-      'WORKER_PORT and API_PORT both say 8081',
+      'WORKER_PORT and API_PORT are both 8081',
     );
   });
 

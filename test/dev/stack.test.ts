@@ -93,7 +93,7 @@ describe('dev/stack', () => {
     try {
       const message = await problemOf(start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env }));
       expect(message.split('\n')[0]).to.equal(
-        `Port ${ports.mailbox} on 127.0.0.1 is in use: the mailbox, for browsers wants it. Another: MAILBOX_PORT=<port> npm start`,
+        `Port ${ports.mailbox} on 127.0.0.1 is in use: the mailbox, for browsers needs it. Choose another port: MAILBOX_PORT=<port> npm start`,
       );
       expect(await lockHolder(directory)).to.equal(undefined);
     } finally {
@@ -105,7 +105,7 @@ describe('dev/stack', () => {
   it('refuses a second run in the same directory', async () => {
     await start({ parts: ['mailbox'] });
     expect(await problemOf(start({ parts: ['mailbox'] }))).to.equal(
-      `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C where it runs.`,
+      `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C in its terminal.`,
     );
   });
 
@@ -115,7 +115,7 @@ describe('dev/stack', () => {
     const { pids } = await start({ onUnexpectedEnd: report });
     process.kill(pids.postgres ?? 0, 'SIGINT');
     expect(await reported).to.match(
-      /^Postgres ended unexpectedly \(exit code 0\)\. Its last words:\n[^]*database system is shut down$/,
+      /^Postgres ended unexpectedly \(exit code 0\)\. Its last output:\n[^]*database system is shut down$/,
     );
   });
 

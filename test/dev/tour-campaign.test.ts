@@ -69,7 +69,7 @@ describe('dev/tour: e-mails to students', () => {
       headers: { accept: 'text/html' },
     });
     expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy for Ada Meadow\./);
-    expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
+    expect(closer.unsubscribeUrl).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 
   it('sends an automation’s e-mail, waits, adds a tag and raises its event; Temporal stores no text of it', async function () {

@@ -130,7 +130,7 @@ export function firstWords(output: string): string {
 
 function lastWords(output: string): string {
   const line = output.split('\n').findLast((one) => one.trim() !== '');
-  return line === undefined ? 'it says nothing' : printable(line).slice(-mostWords);
+  return line === undefined ? 'it prints nothing' : printable(line).slice(-mostWords);
 }
 
 /** A shell prints the bytes of a program for another processor. */

@@ -58,7 +58,7 @@ describe('the alerts', () => {
     const file = rulesFile();
     expect(file.match(/^ {6}- alert: /gm)).to.have.length(Object.keys(alerts).length);
     expect(file).to.include(
-      `summary: 'The clock of {{ $labels.instance }} is {{ $value | humanizeDuration }} from Postgres''s.'`,
+      `summary: 'The clock of {{ $labels.instance }} differs by {{ $value | humanizeDuration }} from Postgres''s.'`,
     );
     expect(file).to.include(
       `runbook_url: '{{ with $externalLabels.runbooks }}{{ . }}/{{ end }}docs/how-to/operate.md#factslate'`,

@@ -100,7 +100,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(await ffmpeg.look()).to.equal(true);
     expect([ffmpeg.finding?.file, ffmpeg.finding?.notes]).to.deep.equal([
       right,
-      [`${wrong} ends with exit code 1: it says nothing: ${ending}`],
+      [`${wrong} ends with exit code 1: it prints nothing: ${ending}`],
     ]);
     const bounds = { timeMs: 15_000, memoryMb: 2_048, fileBytes: 1_000 };
     const { signal } = new AbortController();
@@ -123,7 +123,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect([await ffmpeg.look(), await ffmpeg.look({ anew: true })]).to.deep.equal([true, false]);
     expect(reports).to.deep.equal([
       [],
-      [`${file} ends with exit code 1: it says nothing: ${ending}`],
+      [`${file} ends with exit code 1: it prints nothing: ${ending}`],
       [],
       reports.at(-1),
     ]);

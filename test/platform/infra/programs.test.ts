@@ -63,10 +63,10 @@ describe('platform/infra/programs', function () {
     );
     expect(await refusal(loader)).to.equal('ends with exit code 127: libx264.so.164: cannot open');
     expect(await refusal(await script('mute', '#!/bin/sh\nexit 3\n'))).to.equal(
-      'ends with exit code 3: it says nothing',
+      'ends with exit code 3: it prints nothing',
     );
     expect(await refusal(await script('killed', '#!/bin/sh\nkill -9 $$\n'))).to.equal(
-      'ends with SIGKILL: it says nothing',
+      'ends with SIGKILL: it prints nothing',
     );
     expect(await refusal(at('none'))).to.equal('is not installed, or its interpreter is not');
     expect(await refusal(await script('other', '#!/none/such\n'))).to.equal(

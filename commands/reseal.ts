@@ -40,7 +40,7 @@ export async function resealAll(
     );
     const counts = new Map(sealedColumns.map(({ name }) => [name, 0]));
     const vault = createVault(masterKey, { former: formerMasterKeys, namesKeys: true });
-    const { resealed, left, unreadable } = await reseal(db, vault, {
+    const { resealed, remaining, unreadable } = await reseal(db, vault, {
       ...(pause && { pause }),
       onResealed(column, count) {
         const before = counts.get(column) ?? 0;
@@ -52,12 +52,12 @@ export async function resealAll(
     for (const [column, count] of counts) print(`${column}: ${count}`);
     for (const { column, id } of unreadable.slice(0, rowsNamed)) print(`unreadable: ${column} of ${id}`);
     if (unreadable.length > rowsNamed) print(`and ${unreadable.length - rowsNamed} more`);
-    if (left > 0)
+    if (remaining > 0)
       print(
         'Some values are left. Do all processes have the new key as MASTER_KEY? Run this command again once they have.',
       );
-    print(`resealed ${resealed}, left ${left}, unreadable ${unreadable.length}`);
-    return left === 0 && unreadable.length === 0 ? 0 : 1;
+    print(`resealed ${resealed}, left ${remaining}, unreadable ${unreadable.length}`);
+    return remaining === 0 && unreadable.length === 0 ? 0 : 1;
   } finally {
     await source.destroy();
   }

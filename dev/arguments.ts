@@ -34,7 +34,8 @@ export function startArguments(args: readonly string[], locale = ''): StartArgum
     components,
     language = nearestLanguage(tagOf(locale)) ?? defaultLanguage,
   } = parsed(args);
-  if (!isOffered(language)) throw new Problem(`The service does not support the language ${JSON.stringify(language)}.\n${usage}`);
+  if (!isOffered(language))
+    throw new Problem(`The service does not support the language ${JSON.stringify(language)}.\n${usage}`);
   return { fakeModel, components, language };
 }
 

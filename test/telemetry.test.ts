@@ -48,7 +48,7 @@ describe('telemetry', function () {
     expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('adds no OpenTelemetry package beyond those of the model client, which do nothing by themselves', async () => {
+  it('loads in API and worker no OpenTelemetry package except the inactive packages of the model client', async () => {
     expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 

@@ -76,7 +76,7 @@ describe('dev/build', () => {
 });
 
 describe('a module’s address', () => {
-  it('is the address of the source in a checkout, where commands use the loader', () => {
+  it('is the address of the source in a checkout; commands use the loader there', () => {
     expect(isBuilt).to.equal(false);
     expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
     expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');

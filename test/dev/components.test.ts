@@ -213,7 +213,7 @@ describe('dev/components', () => {
       expect(await says(versitygw, 'Version  : v1.0.9')).to.equal('is version 1.0.9; 1.8.0 or newer is needed');
     });
 
-    it('is refused with a reason if it is another program, too old, failing or silent', async () => {
+    it('is refused with a reason if it is another program, too old, broken or silent', async () => {
       const { temporal } = components;
       const needed = '1.29.0 or newer is needed';
       expect(await says(temporal, 'temporal version 0.10.7 (server 1.21.3) (ui 2.16.2)')).to.equal(

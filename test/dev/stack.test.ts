@@ -232,7 +232,7 @@ describe('dev/stack, all parts', () => {
     }
   });
 
-  it('lets everyone read the public bucket, and nobody list or write it', async () => {
+  it('lets everyone read the public bucket, and lets no one list or write it', async () => {
     const storage = readConfig(stack.environment).storage;
     const client = new S3Client({
       endpoint: storage.endpoint,

@@ -12,7 +12,7 @@ import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
-import { useTracing, type LeftSpan } from '../toolkit/stack/tracing.ts';
+import { useTracing, type ExportedSpan } from '../toolkit/stack/tracing.ts';
 
 const second = 1_000;
 
@@ -22,7 +22,7 @@ describe('the trace of an activity', () => {
   const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
 
   /** Runs an activity that was given such a header. @returns its span */
-  async function ran(header: Payload | undefined): Promise<LeftSpan | undefined> {
+  async function ran(header: Payload | undefined): Promise<ExportedSpan | undefined> {
     const { inbound } = stepsInSpans({ info } as never);
     const headers = header === undefined ? {} : { [traceHeader]: header };
     expect(await inbound?.execute?.({ args: [], headers }, async () => 'answer')).to.equal('answer');
@@ -71,7 +71,7 @@ describe('a trace, from a request to the receiver', function () {
   /** @returns the spans from the one of this name to the first of its trace, or to where the trace came from */
   const wayTo = (name: string): string[] => {
     const all = spans();
-    const way: LeftSpan[] = [];
+    const way: ExportedSpan[] = [];
     for (let one = all.find((span) => span.name === name); one;) {
       way.unshift(one);
       const { parent } = one;

@@ -119,7 +119,7 @@ export function createEgress(options: {
 
 /**
  * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
- * interrupted. With `dns.lookup`, four receivers with a dead name server would delay every other receiver of the process.
+ * interrupted. If `dns.lookup` resolved names, four receivers with a dead name server would delay every other receiver of the process.
  * @param servers name servers as `address:port`, instead of the machine's
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {

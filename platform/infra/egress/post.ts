@@ -172,7 +172,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** With `stream`, a character that the cut divides is omitted, not replaced. */
+/** If `stream` is set, a character that the cut divides is omitted, not replaced. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -16,7 +16,7 @@ export interface Resealed {
   /** The number of values that were resealed. */
   resealed: number;
   /** Readable values that a last query still found under another key. Processes write under that key, or lock the rows. */
-  left: number;
+  remaining: number;
   unreadable: readonly UnreadableValue[];
 }
 
@@ -74,7 +74,7 @@ const nothing: Went = { readable: 0, resealed: 0, unreadable: [] };
 
 const endOf = (resealed: number, last: readonly Went[]): Resealed => ({
   resealed,
-  left: last.reduce((sum, { readable }) => sum + readable, 0),
+  remaining: last.reduce((sum, { readable }) => sum + readable, 0),
   unreadable: last.flatMap(({ unreadable }) => unreadable),
 });
 

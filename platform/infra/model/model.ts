@@ -81,7 +81,7 @@ const endComesWithinMs = 1_000;
 export interface Patience {
   /** Without any event, including pings. */
   silenceMs: number;
-  /** With pings only. */
+  /** With pings and no other event. */
   pingsMs: number;
   /** For the whole request. */
   requestMs: number;

@@ -19,7 +19,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('no build is current', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** How many of two facts and two wakes a relay of this build claims. */
+  /** Claims two facts and two wakes as a relay of this build. Returns how many it got of each. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);

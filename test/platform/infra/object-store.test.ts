@@ -104,22 +104,22 @@ describe('the removal of a file', function () {
       one.close();
       server.close();
       server.closeAllConnections();
-      return { removed, left: remainingCodes.length };
+      return { removed, unusedCodes: remainingCodes.length };
     };
 
     it('is tried again up to five times', async () => {
       expect(await storeThatAnswers(['NoSuchKey', 'NoSuchVersion', 'NoSuchUpload'])).to.deep.equal({
         removed: 'removed',
-        left: 0,
+        unusedCodes: 0,
       });
       const always = Array.from({ length: 9 }, () => 'NoSuchKey');
-      expect(await storeThatAnswers(always)).to.deep.equal({ removed: 'NoSuchKey', left: 4 });
+      expect(await storeThatAnswers(always)).to.deep.equal({ removed: 'NoSuchKey', unusedCodes: 4 });
     });
 
     it('is not tried again if the store refuses for another reason', async () => {
       const refused = await storeThatAnswers(['AccessDenied', 'AccessDenied', 'AccessDenied']);
       expect(refused.removed).to.equal('AccessDenied');
-      expect(refused.left).to.equal(2);
+      expect(refused.unusedCodes).to.equal(2);
     });
   });
 });

@@ -51,7 +51,7 @@ interface Ending {
   /** Its last words, committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
-  /** The cost of the model call in millionths of a US dollar. With 0 there was no call. */
+  /** The cost of the model call in millionths of a US dollar. 0 means that there was no call. */
   cost?: bigint;
   /** The tokens of that call. */
   tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };

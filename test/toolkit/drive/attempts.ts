@@ -65,7 +65,7 @@ export async function claimedDirectly(
   const lane = fakeLane(({ endpointId }) => endpointId === subscription.endpoint.id);
   const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority };
   await fanOutFacts(db, [fact], new Date(now), { lane });
-  const [begun] = lane.begun;
-  if (!begun) throw new Error('The fan-out has claimed no attempt');
-  return { delivery: { ...subscription, id: begun.id, eventId: fact.id }, claim: begun.claim };
+  const [first] = lane.startedAttempts;
+  if (!first) throw new Error('The fan-out has claimed no attempt');
+  return { delivery: { ...subscription, id: first.id, eventId: fact.id }, claim: first.claim };
 }

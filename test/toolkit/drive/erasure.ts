@@ -1,4 +1,4 @@
-/** The erasure of files: its rounds, failing and slow stores, and the remains of a file. */
+/** The erasure of files: its rounds, broken and slow stores, and the remains of a file. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';

@@ -39,7 +39,10 @@ interface Replacements {
 export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: Replacements): Promise<ServedApp> {
   const config = await testConfig(env);
   const log: string[] = [];
-  const lines = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) }));
+  const lines = pino(
+    { level: 'trace' },
+    new Writable({ write: (line, _, callback) => (log.push(String(line)), callback()) }),
+  );
   const limiter = createLimiter({
     url: config.rateLimits.url,
     masterKey: config.masterKey,

@@ -11,7 +11,7 @@ import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
 import { hookPackages, traceWith } from '../../../platform/infra/telemetry/start.ts';
 import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
 import { inSpan, nameRequest, useTracer } from '../../../platform/infra/tracing.ts';
-import { leftSpan } from './tracing.ts';
+import { exportedSpan } from './tracing.ts';
 
 const [needle = ''] = process.argv.slice(2);
 const memory = new InMemorySpanExporter();
@@ -109,18 +109,18 @@ const leave = async () => {
   while (memory.getFinishedSpans().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
 };
 /** @returns the spans that the work exports */
-const leftBy = async (work: () => Promise<void>) => {
+const spansOf = async (work: () => Promise<void>) => {
   memory.reset();
   await work();
-  return memory.getFinishedSpans().map(leftSpan);
+  return memory.getFinishedSpans().map(exportedSpan);
 };
 
-const untrusted = await leftBy(() => ask(`${needle}?email=${needle}`));
-const probes = await leftBy(async () => {
+const untrusted = await spansOf(() => ask(`${needle}?email=${needle}`));
+const probes = await spansOf(async () => {
   for (const path of ['healthz', `readyz?${needle}`]) await ask(path);
 });
-const leavingSpans = await leftBy(leave);
+const leavingSpans = await spansOf(leave);
 tracer.trust((address) => address === '127.0.0.1' || address === '::ffff:127.0.0.1');
-const trusted = await leftBy(() => ask(`${needle}/fail`));
-process.stdout.write(JSON.stringify({ untrusted, probes, left: leavingSpans, trusted, got: receivedHeaders }));
+const trusted = await spansOf(() => ask(`${needle}/fail`));
+process.stdout.write(JSON.stringify({ untrusted, probes, disconnected: leavingSpans, trusted, receivedHeaders }));
 process.exit(0);

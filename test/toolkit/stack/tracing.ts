@@ -8,7 +8,7 @@ import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
 import { useTracer, type Tracer } from '../../../platform/infra/tracing.ts';
 
 /** A span in its exported form. */
-export interface LeftSpan {
+export interface ExportedSpan {
   name: string;
   traceId: string;
   spanId: string;
@@ -29,7 +29,7 @@ export interface LeftSpan {
 export function useTracing(
   now?: () => number,
   reportLosses: Tracer['reportLosses'] = () => undefined,
-): () => LeftSpan[] {
+): () => ExportedSpan[] {
   const memory = new InMemorySpanExporter();
   let sdk: NodeSDK | undefined;
   before('switch tracing on', () => {
@@ -50,10 +50,10 @@ export function useTracing(
     await sdk?.shutdown();
     for (const api of [trace, context, propagation, logs]) api.disable();
   });
-  return () => memory.getFinishedSpans().map(leftSpan);
+  return () => memory.getFinishedSpans().map(exportedSpan);
 }
 
-export const leftSpan = (span: ReadableSpan): LeftSpan => ({
+export const exportedSpan = (span: ReadableSpan): ExportedSpan => ({
   name: span.name,
   traceId: span.spanContext().traceId,
   spanId: span.spanContext().spanId,

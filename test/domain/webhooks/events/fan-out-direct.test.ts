@@ -62,7 +62,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     it('is written with the delivery: fence 1, a lease of 25 s, and the row of attempt 1', async () => {
       const lane = fakeLane();
       const fact = await recorded(subscription);
-      const begun = Date.now();
+      const startedAttempts = Date.now();
       await tell([fact], { lane });
       const [row, ...others] = await deliveriesOf(fact);
       expect(others).to.deep.equal([]);
@@ -79,7 +79,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         createdAt: now,
         completedAt: null,
       });
-      expect(row?.leaseUntil?.getTime()).to.be.within(begun + leaseMs - 1, Date.now() + leaseMs + 1);
+      expect(row?.leaseUntil?.getTime()).to.be.within(startedAttempts + leaseMs - 1, Date.now() + leaseMs + 1);
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([
         {
           deliveryId: row?.id,
@@ -95,7 +95,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
           errorCode: null,
         },
       ]);
-      expect(lane.begun.map(({ id }) => id)).to.deep.equal([row?.id]);
+      expect(lane.startedAttempts.map(({ id }) => id)).to.deep.equal([row?.id]);
     });
 
     for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
@@ -118,7 +118,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         };
         const lane = fakeLane();
         await tell([fact], { lane });
-        const claimsHere = lane.begun.map(({ claim }) => claim);
+        const claimsHere = lane.startedAttempts.map(({ claim }) => claim);
         const rowsHere = await rows();
 
         for (const { id } of await deliveriesOf(fact))
@@ -146,15 +146,15 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(row).to.include({ direct: false, fence: 0, leaseUntil: null });
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
       expect(lane.offered).to.deep.equal([{ deliveryId: row?.id, endpointId: subscription.endpoint.id, url }]);
-      expect(lane.begun).to.deep.equal([]);
+      expect(lane.startedAttempts).to.deep.equal([]);
     });
 
     it('says when it was made, by the clock that never goes back', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
       await tell([await recorded(subscription), await recorded(subscription)], { lane });
-      expect(lane.begun).to.have.length(2);
-      for (const { claimedAt } of lane.begun) expect(claimedAt).to.be.within(earliest, performance.now());
+      expect(lane.startedAttempts).to.have.length(2);
+      for (const { claimedAt } of lane.startedAttempts) expect(claimedAt).to.be.within(earliest, performance.now());
     });
   });
 
@@ -170,7 +170,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await tell([fact], { lane }, looking)).map(inShort)).to.deep.equal(['removed']);
       expect(left).to.deep.equal([undefined]);
       expect(await waiting([fact])).to.deep.equal([false]);
-      expect(lane.begun.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
+      expect(lane.startedAttempts.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
         endpoints.map(({ id }) => id).toSorted(),
       );
     });
@@ -210,7 +210,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
           const before = await deliveriesOf(fact);
           expect(await tell([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);
-          expect(lane?.begun ?? []).to.deep.equal([]);
+          expect(lane?.startedAttempts ?? []).to.deep.equal([]);
           expect([...(lane?.permits ?? [])]).to.deep.equal([]);
           expect(await waiting([fact])).to.deep.equal([true]);
         });
@@ -236,12 +236,12 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         [0, 'removed'],
       );
       expect(await waiting(facts)).to.deep.equal([true, false]);
-      expect(lane.begun).to.have.length(2);
+      expect(lane.startedAttempts).to.have.length(2);
       expect(
         (await tell(facts.slice(0, 1), { lane, neededByOthers: new Set() })).map(inShort),
         'fanned out again',
       ).to.deep.equal(['removed']);
-      expect(lane.begun).to.have.length(2);
+      expect(lane.startedAttempts).to.have.length(2);
     });
 
     it('that nobody asked for is gone with a lane, and stays for the relay without one', async () => {
@@ -269,8 +269,8 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         },
       );
       expect(await waiting(facts)).to.deep.equal([false, true, true, true, false]);
-      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id, facts[4]?.id]);
-      expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
+      expect(lane.startedAttempts.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id, facts[4]?.id]);
+      expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
     it('each of more than there are slots takes one, or a run', async () => {
@@ -337,7 +337,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(canceled?.id ?? '')).to.deep.equal([]);
       expect(removal).to.include({ status: 'pending', direct: true, fence: 1 });
       expect(lane.offered.map(({ deliveryId }) => deliveryId)).to.deep.equal([removal?.id]);
-      expect(lane.begun.map(({ id }) => id)).to.deep.equal([removal?.id]);
+      expect(lane.startedAttempts.map(({ id }) => id)).to.deep.equal([removal?.id]);
     });
   });
 
@@ -351,7 +351,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       );
     const expectUnused = (lane: ReturnType<typeof fakeLane>) => {
       expect([...lane.permits]).to.deep.equal([]);
-      expect(lane.begun).to.deep.equal([]);
+      expect(lane.startedAttempts).to.deep.equal([]);
     };
 
     it('are given back where the transaction is rolled back, and nothing is begun or left', async () => {
@@ -377,8 +377,8 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await tell(facts.slice(0, 1), { lane })).map(inShort)).to.deep.equal(['removed']);
       expect(await failureOf(tell(facts.slice(1), { lane }))).not.to.equal('none');
       expect(await waiting(facts)).to.deep.equal([false, true]);
-      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
-      expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
+      expect(lane.startedAttempts.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
+      expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
     it('are those of the last try, where Postgres ends the transaction and it is tried again', async () => {
@@ -394,7 +394,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         const ids = (await Promise.all(facts.map(deliveriesOf))).flat().map(({ id }) => id);
         expect(lane.offered).to.have.length(2 * count);
         expect([...lane.permits]).to.have.members(ids);
-        expect(lane.begun.map(({ id }) => id)).to.have.members(ids);
+        expect(lane.startedAttempts.map(({ id }) => id)).to.have.members(ids);
       }
     });
 
@@ -451,7 +451,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const answers = await Promise.all(lanes.map((lane) => tell([fact], { lane })));
       expect(answers.map((results) => results.map(inShort))).to.deep.equal(lanes.map(() => ['removed']));
       const [row] = await deliveriesOf(fact);
-      expect(lanes.flatMap(({ begun }) => begun.map(({ id }) => id))).to.deep.equal([row?.id]);
+      expect(lanes.flatMap(({ startedAttempts }) => startedAttempts.map(({ id }) => id))).to.deep.equal([row?.id]);
       expect(lanes.flatMap(({ permits }) => [...permits])).to.deep.equal([row?.id]);
     });
   });
@@ -462,7 +462,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       const lane = fakeLane();
       const seen: Promise<WebhookDelivery>[] = [];
       const beforeCommit: unknown[][] = [];
-      const looking = watching(db, async () => beforeCommit.push([...lane.begun]));
+      const looking = watching(db, async () => beforeCommit.push([...lane.startedAttempts]));
       await tell(
         facts,
         {

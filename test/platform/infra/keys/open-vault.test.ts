@@ -51,12 +51,12 @@ describe('the key vault at process start', () => {
     return { clubId, id, email };
   };
   const reseals = async (keys: ReturnType<typeof keysOf>) => {
-    const { left, unreadable } = await reseal(
+    const { remaining, unreadable } = await reseal(
       db,
       createVault(keys.masterKey, { former: keys.formerMasterKeys, namesKeys: true }),
       { pause: async () => {} },
     );
-    expect([left, ...unreadable]).to.deep.equal([0]);
+    expect([remaining, ...unreadable]).to.deep.equal([0]);
   };
   const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
 

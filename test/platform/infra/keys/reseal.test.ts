@@ -32,10 +32,10 @@ describe('reseal', () => {
   });
 
   const endsWith = async (vault: Vault = changing, on = db, options = {}) => {
-    const { resealed, left, unreadable } = await reseal(on, vault, { batch: 2, pause: noPause, ...options });
-    return { resealed, left, unreadable: unreadable.map(({ column }) => column) };
+    const { resealed, remaining, unreadable } = await reseal(on, vault, { batch: 2, pause: noPause, ...options });
+    return { resealed, remaining, unreadable: unreadable.map(({ column }) => column) };
   };
-  const nothing = { resealed: 0, left: 0, unreadable: [] };
+  const nothing = { resealed: 0, remaining: 0, unreadable: [] };
   /** Checks that every value begins with the id of the current key. */
   const expectAllUnderCurrent = async () => {
     for (const { column, sealed } of await sealedValues(db))
@@ -79,13 +79,13 @@ describe('reseal', () => {
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
     const ended = await reseal(db, changing, { batch: 2, pause: noPause });
-    expect({ resealed: ended.resealed, left: ended.left }).to.deep.equal({ resealed: 6, left: 0 });
+    expect({ resealed: ended.resealed, remaining: ended.remaining }).to.deep.equal({ resealed: 6, remaining: 0 });
     const columns = ended.unreadable.map(({ column }) => column);
     const named = sealedColumns.map(({ name }) => name).filter((name) => name !== 'vault_secrets.sealed');
     expect(columns.toSorted()).to.deep.equal(['webhook_endpoints.secret', ...named].toSorted());
     expect(ended.unreadable).to.deep.include({ column: 'webhook_endpoints.secret', id: endpointId });
     expect(await endsWith())
-      .to.deep.include({ resealed: 0, left: 0 })
+      .to.deep.include({ resealed: 0, remaining: 0 })
       .and.have.property('unreadable')
       .with.length(7);
   });
@@ -111,7 +111,11 @@ describe('reseal', () => {
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
-        expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({ resealed: 4, left: 3, unreadable: [] });
+        expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({
+          resealed: 4,
+          remaining: 3,
+          unreadable: [],
+        });
       },
     );
     expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 3 });
@@ -124,7 +128,7 @@ describe('reseal', () => {
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
         const ended = await endsWith(changing, db, { passes: 1, batch: 200 });
-        expect(ended).to.deep.equal({ resealed: 4 + 6, left: 3, unreadable: [] });
+        expect(ended).to.deep.equal({ resealed: 4 + 6, remaining: 3, unreadable: [] });
       },
     );
   });
@@ -162,7 +166,11 @@ describe('reseal', () => {
   it('never reports completion while a process writes under the former key', async () => {
     await buildAll(old);
     const pause = () => buildSealedValues(old);
-    expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({ resealed: 18, left: 7, unreadable: [] });
+    expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({
+      resealed: 18,
+      remaining: 7,
+      unreadable: [],
+    });
   });
 
   it('keeps the rotation of a skipped secret, and seals values that the rotation moved', async () => {
@@ -206,7 +214,7 @@ describe('reseal', () => {
     const texts = await readSealedValues(db, old);
     const [one, two] = await Promise.all([endsWith(), endsWith()]);
     expect(one.resealed + two.resealed).to.equal(4 * 6 + 1);
-    expect([one.left, two.left, ...one.unreadable, ...two.unreadable]).to.deep.equal([0, 0]);
+    expect([one.remaining, two.remaining, ...one.unreadable, ...two.unreadable]).to.deep.equal([0, 0]);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
@@ -294,14 +302,14 @@ describe('reseal', () => {
           } else if (what === 'kill')
             await reseal(endingAt(db, at), ring(), { batch: 3, pause: noPause }).catch(killedOnly);
           else {
-            const { left, unreadable } = await reseal(db, ring(), { batch: 3, pause: noPause });
-            expect([left, ...unreadable]).to.deep.equal([0]);
+            const { remaining, unreadable } = await reseal(db, ring(), { batch: 3, pause: noPause });
+            expect([remaining, ...unreadable]).to.deep.equal([0]);
             if (what === 'drop') needed = new Set([current]);
           }
           expect(await readSealedValues(db, ring())).to.deep.equal(texts);
         }
-        const { left, unreadable } = await reseal(db, ring(), { pause: noPause });
-        expect([left, ...unreadable]).to.deep.equal([0]);
+        const { remaining, unreadable } = await reseal(db, ring(), { pause: noPause });
+        expect([remaining, ...unreadable]).to.deep.equal([0]);
         await readSealedValues(db, createVault(keys[current] ?? before));
       }),
       { numRuns: 12 },

@@ -2,13 +2,15 @@
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
-import type { LeftSpan } from '../../../toolkit/stack/tracing.ts';
+import type { ExportedSpan } from '../../../toolkit/stack/tracing.ts';
 
 const needle = 'needle-mary-smith';
 
 describe('traced requests', () => {
   let printed = '';
-  let traces: Record<'untrusted' | 'probes' | 'left' | 'trusted', LeftSpan[]> & { got: string[][] };
+  let traces: Record<'untrusted' | 'probes' | 'disconnected' | 'trusted', ExportedSpan[]> & {
+    receivedHeaders: string[][];
+  };
   before('make them', function () {
     this.timeout(30_000);
     const args = [...scriptArguments('test/toolkit/stack/traced-requests-in-a-process.ts'), needle];
@@ -19,7 +21,7 @@ describe('traced requests', () => {
   });
 
   /** Each span with its parent, as "parent > span". */
-  const treeOf = (spans: readonly LeftSpan[]) =>
+  const treeOf = (spans: readonly ExportedSpan[]) =>
     spans.map(({ name, parent }) => `${spans.find(({ spanId }) => spanId === parent)?.name ?? '-'} > ${name}`);
 
   it('have spans for the request, each Koa layer, the operation, statements and outgoing calls', () => {
@@ -56,15 +58,15 @@ describe('traced requests', () => {
   });
 
   it('send no trace header to any other server', () => {
-    expect(traces.got).to.have.length(12); // Three spans of each request, also of the probes.
-    for (const headers of traces.got) {
+    expect(traces.receivedHeaders).to.have.length(12); // Three spans of each request, also of the probes.
+    for (const headers of traces.receivedHeaders) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
     }
   });
 
   it('continue the trace of a trusted proxy, and of no other peer', () => {
-    const request = (spans: readonly LeftSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
+    const request = (spans: readonly ExportedSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
     expect(request(traces.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
     expect(request(traces.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);
     expect(request(traces.trusted).map(({ traceId, parent }) => [traceId, parent])).to.deep.equal([
@@ -77,7 +79,7 @@ describe('traced requests', () => {
   });
 
   it('have no status if the caller disconnects before the response', () => {
-    expect(traces.left.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
+    expect(traces.disconnected.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
       {
         name: 'POST /v1/clubs/{clubId}',
         failed: false,

@@ -23,7 +23,7 @@ describe('spans that the receiver does not accept', () => {
     const lose = (count: number, error: Error) =>
       losses.counting(failing(error)).export(spans(count), (result) => answers.push(result.error));
     lose(1, refused);
-    expect(reports, 'nobody listens yet').to.deep.equal([]);
+    expect(reports, 'no listener yet').to.deep.equal([]);
     losses.report((spanLoss) => reports.push(spanLoss));
     lose(2, refused);
     lose(4, refused);

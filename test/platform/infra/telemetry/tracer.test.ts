@@ -23,7 +23,7 @@ describe('spans, while tracing is off', () => {
   it('do not exist: the work runs without a trace id', async () => {
     expect(isTracing()).to.equal(false);
     expect(await inSpan('work', {}, async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
-    failSpan(new Error('nobody hears it'));
+    failSpan(new Error('without a span'));
   });
 });
 

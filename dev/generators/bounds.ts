@@ -89,7 +89,7 @@ function sharesOf(kind: SpenderKind): Bound[] {
 /** A setting, with its default. */
 const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
   const variable = variablesIn(declarations).find((one) => one.name === name);
-  if (!variable) throw new Error(`dev/bounds.ts names ${name}, which is not a variable of config.ts.`);
+  if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is not a variable of config.ts.`);
   return { what, of, most: `${variable.fallback ?? ''} (\`${name}\`)`, beyond };
 };
 

@@ -36,7 +36,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new Problem(`${variable} must be a port: a whole number from 1 to 65535.`);
     }
-    const other = [...ports].find(([, busyFlags]) => busyFlags === port)?.[0];
+    const other = [...ports].find(([, usedPort]) => usedPort === port)?.[0];
     if (other)
       throw new Problem(`${variable} and ${fixedPorts[other].variable} are both ${port}: choose different ports.`);
     ports.set(name, port);

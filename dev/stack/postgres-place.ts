@@ -123,9 +123,9 @@ function postgresUser(): Identity {
     return find();
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
-    const result = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
+    const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
     // BusyBox has other options.
-    if (!result) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
+    if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {
     return find();

@@ -4,16 +4,16 @@ import { holdsUnseenCharacters, holdsWebAddress, hasVisible, tidyName } from './
 
 /** The problems of a name. `words` says what is wrong and what to do. The name of the field precedes it. */
 const faults: readonly { has: (name: string) => boolean; words: string }[] = [
-  { has: (name) => !hasVisible(name), words: 'must have a character that can be seen' },
+  { has: (name) => !hasVisible(name), words: 'must have a visible character' },
   {
     has: holdsUnseenCharacters,
-    words: 'must not hold control or format characters, because they hide what it says. Type it anew',
+    words: 'must not contain control or format characters, because they hide text. Type the name again',
   },
   {
     has: holdsWebAddress,
-    words: 'must not hold a web address, because it goes into mails. Put a blank behind each full stop',
+    words: 'must not contain a web address, because the name appears in e-mails. Put a blank after each full stop',
   },
-  { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not hold a tag of HTML. Put a blank behind each `<`' },
+  { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not contain an HTML tag. Put a blank after each `<`' },
 ];
 
 /** Lines contain separate things. A blank instead of the line break would join them into one name. */
@@ -28,7 +28,7 @@ const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 export function plainName(name: string, field = 'name'): string {
   const tidy = tidyName(name);
   if (lineBreak.test(name.trim()))
-    throw new DomainError('invalid_request', `${field} must stand in one line. Take the line break out.`);
+    throw new DomainError('invalid_request', `${field} must be on one line. Remove the line break.`);
   const fault = faults.find(({ has }) => has(tidy));
   if (fault) throw new DomainError('invalid_request', `${field} ${fault.words}.`);
   return tidy;

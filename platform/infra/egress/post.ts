@@ -1,4 +1,4 @@
-/** One HTTP POST. Every behaviour of the receiver is a result, not an error (DEL-1, DEL-2). */
+/** Sends one HTTP POST. Every behaviour of the receiver is a result, not an error (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from './connection-pool.ts';

@@ -47,7 +47,7 @@ const sendSeconds = 15 * 60;
 /** The number of tries of a removal while other removals of the same file run. */
 const removalRounds = 5;
 
-/** A signed request. Everyone who has it may make the request until it expires. */
+/** A signed request. Everyone who has it can send the request until it expires. */
 export interface SignedRequest {
   url: string;
   /** Names in lower case. The headers are signed too, so each must be sent with this value. */
@@ -239,7 +239,7 @@ export function createObjectStore(
     signGet: (key, answer, seconds) => signAddress({ bucket: bucketOf(key), key, answer, seconds }),
     publicAddress(key) {
       if (!key.startsWith(publicPrefix))
-        throw new Error('The key of a private file was given where a public file is needed');
+        throw new Error('The key belongs to a private file, but a public file is needed');
       return `${storage.publicFilesUrl}/${key}`;
     },
     async copy(from, to, { contentType, disposition, cacheControl }, abortSignal) {

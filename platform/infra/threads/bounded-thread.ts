@@ -50,7 +50,7 @@ interface Thread {
 }
 
 /** The loader caches compiled modules for all threads, which halves the CPU time of a thread's start. */
-const loader = new URL(isBuilt ? '../start.mjs' : '../load.mjs', import.meta.url).href;
+const loader = new URL(isBuilt ? '../../start.mjs' : '../../load.mjs', import.meta.url).href;
 
 /** The interval at which the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;

@@ -33,8 +33,8 @@ describe('the alerts', () => {
 
   it('query a metric of their row', async () => {
     await eachCase(rows, ({ name, metrics }) => {
-      const series = seriesIn(alerts[name as AlertName].expr).map((series) => baseOf(series.name));
-      expect(series, name).to.satisfy((names: string[]) => names.some((one) => metrics.includes(one)));
+      const queriedSeries = seriesIn(alerts[name as AlertName].expr).map((series) => baseOf(series.name));
+      expect(queriedSeries, name).to.satisfy((names: string[]) => names.some((one) => metrics.includes(one)));
     });
   });
 

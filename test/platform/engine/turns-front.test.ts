@@ -40,7 +40,7 @@ describe('the start position of a claim (ENG-9)', () => {
 
   for (const { what, priority, room } of [
     { what: 'a club that used all its permits', priority: 1, room: inHandOfOne(8, 0) },
-    { what: 'a club that used all its bulk permits', priority: bulk, room: inHandOfOne(6, 6) },
+    { what: 'a club that used all its permits for bulk facts', priority: bulk, room: inHandOfOne(6, 6) },
     { what: 'bulk priority, which had no free permit', priority: bulk, room: { bulk: 0 } },
   ] as const)
     it(`leaves rows of ${what} to the next claim`, async () => {

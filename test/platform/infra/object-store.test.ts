@@ -220,9 +220,7 @@ describe('copying a file inside the store', function () {
     const stopped = AbortSignal.abort(new Error('The worker stops.'));
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
-    expect(() => store.publicAddress(from)).to.throw(
-      'The function got the key of a private file instead of a public file.',
-    );
+    expect(() => store.publicAddress(from)).to.throw('The key belongs to a private file, but a public file is needed');
   });
 });
 

@@ -1,4 +1,4 @@
-/** Shops: connections of platforms, products with their deliveries, and notices in our own format. */
+/** Shops: connections of sales platforms, products with their deliveries, and notices in the service's own format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';

@@ -22,7 +22,7 @@ export interface AutomationPlay {
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   /** Processes only facts. */
   tellFacts: () => Promise<void>;
-  /** Processes everything that is due now: facts, runs, gates. */
+  /** Processes all facts, runs and gates that are due now. */
   settle: () => Promise<void>;
   /** Moves the clock by this duration, and takes each step when it is due. */
   pass: (ms: number) => Promise<void>;

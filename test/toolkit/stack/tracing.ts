@@ -23,7 +23,7 @@ export interface ExportedSpan {
 /**
  * Call it in a `describe`: tracing is on during its tests.
  * @param now Unix milliseconds, for the age of causes
- * @param reportLosses receives the owners of lost spans; no span is lost here
+ * @param reportLosses receives the owners of lost spans; in these tests no span is lost
  * @returns the spans that have ended since the last test began
  */
 export function useTracing(

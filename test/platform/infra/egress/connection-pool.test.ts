@@ -70,7 +70,7 @@ describe('connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('HTTP connections to receivers', () => {
+  it('allow all simultaneous attempts of a process, on both lanes', () => {
     const direct = 900; // The maximum of WEBHOOK_DIRECT_ATTEMPTS.
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
@@ -88,7 +88,7 @@ describe('connections to receivers', () => {
 
   for (const [keeps, limits, opened] of [
     ['all 64 of them', {}, 64],
-    ['Up to the limit of an origin.', { keptPerOrigin: 8 }, 64 + 56],
+    ['up to the limit of an origin', { keptPerOrigin: 8 }, 64 + 56],
   ] as const)
     it(`opens one connection for each concurrent delivery, and keeps ${keeps}`, async () => {
       let waiting: (() => void)[] = [];

@@ -5,7 +5,8 @@ import { writeTogether } from '../../../../platform/infra/postgres/write-togethe
 describe('writing rows of several callers in one statement', () => {
   const ended = (code: string) => Object.assign(new pg.DatabaseError(code, 0, 'error'), { code });
   const refusal = ended('22021');
-  /** A statement that fails with any of these items. @returns Returns the outcome of each item, and the statements. */
+  /** Writes rows with a statement that fails if it contains any of these
+   * items. @returns Returns the outcome of each item, and the statements. */
   const written = async (items: readonly number[], bad: readonly number[], error: Error = refusal) => {
     const statements: number[][] = [];
     const ends = await writeTogether(items, async (some) => {

@@ -90,7 +90,7 @@ describe('the check of PromQL', () => {
     expect(misuseIn('sum(mails_total{status="sent"})')).to.deep.equal(['mails_total has no label status']);
     expect(misuseIn('sum by (kind) (mails_total)')).to.deep.equal(['no series has the label kind']);
     for (const wrong of ['sum(facts_lag_seconds)', 'facts_lag_seconds', 'max(sum(facts_lag_seconds))'])
-      expect(misuseIn(wrong)).to.deep.equal(['facts_lag_seconds is not taken by its max']);
+      expect(misuseIn(wrong)).to.deep.equal(['facts_lag_seconds is not aggregated by max']);
     expect(misuseIn('max(facts_lag_seconds) + max by (workflow) (workflow_rows_due{workflow="a"})')).to.deep.equal([]);
   });
 

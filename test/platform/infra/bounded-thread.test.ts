@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 
-const moduleUrl = (name: string) => new URL(`../../../platform/infra/${name}`, import.meta.url).href;
+const moduleUrl = (name: string) => new URL(`../../../platform/infra/threads/${name}`, import.meta.url).href;
 
 /** @param does The body of the work. It can use `data`, `tell` and `ask`, and returns the result. */
 const moduleThat = (does: string) =>
@@ -116,7 +116,7 @@ describe('a worker thread with limits', function () {
         const threads = createThreads(new URL(${JSON.stringify(moduleThat('return {};').href)}), bounds, { uses: 100 });
         await threads.run({ data: undefined, signal: new AbortController().signal });
         process.on('exit', (code) => process.stdout.write('ended with ' + code));`;
-      const programArguments = ['--import', moduleUrl('../load.mjs'), '--input-type=module', '--eval', program];
+      const programArguments = ['--import', moduleUrl('../../load.mjs'), '--input-type=module', '--eval', program];
       const { stdout } = await promisify(execFile)(process.execPath, programArguments, { timeout: 15_000 });
       expect(stdout).to.equal('ended with 0');
     });

@@ -76,7 +76,7 @@ export const declarations = {
     port: integer('API_PORT', 'The port on which the API listens.', { default: 8080, from: 0, to: 65_535 }),
     closesAfterMs: integer(
       'API_CLOSES_AFTER_MS',
-      'Milliseconds from the signal to stop, when `/readyz` becomes 503, until the ports close. Load balancers must notice within this time.',
+      'Milliseconds between the stop signal, which turns `/readyz` to 503, and the closing of the ports. Load balancers must notice within this time.',
       { default: 500, from: 0, to: 60_000 },
     ),
     metricsPort: integer(
@@ -99,7 +99,7 @@ export const declarations = {
     ),
     answerTickMs: integer(
       'ANSWER_TICK_MS',
-      'Milliseconds. Sign-up, resend, reset and code answer at multiples of this time, so that the time does not reveal whether an address is known. Choose more than these calls usually need (`npm run bench -- timing`). 0 switches it off.',
+      'Milliseconds. Sign-up, resend, reset and code answer only at multiples of this time, so that the time does not reveal whether an address is known. Choose more than these calls usually need (`npm run bench -- timing`). 0 switches it off.',
       { default: 250, from: 0, to: 5_000 },
     ),
     bodyLimitBytes: integer('BODY_LIMIT_BYTES', 'The size of the largest JSON body, in bytes.', {

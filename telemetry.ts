@@ -1,5 +1,5 @@
 /**
- * Tracing, which OTEL_EXPORTER_OTLP_ENDPOINT switches on (ADR 42). main.ts loads it before the commands that serve. Another entry point
+ * Tracing, which OTEL_EXPORTER_OTLP_ENDPOINT enables (ADR 42). main.ts loads this file before the commands that serve. Another entry point
  * loads it itself: `node --import ./dist/telemetry.js …`. Without the variable it does nothing and loads nothing.
  */
 import { isMainThread } from 'node:worker_threads';

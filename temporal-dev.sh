@@ -1,5 +1,5 @@
 #!/bin/sh
-# The development stack in the foreground until Ctrl-C: Temporal with its UI, Postgres, the S3 server and the mailbox.
+# Runs the development stack in the foreground until Ctrl-C: Temporal with its UI, Postgres, the S3 server and the mailbox.
 # Needs Node and npm; installs what is missing, and prints the addresses. `npm start` runs it, with API, worker and tour.
 set -eu
 cd "$(dirname "$0")"

@@ -81,7 +81,7 @@ export async function onFreshStack(
       await until(script, ready, { timeoutMs: 60_000, child });
       child.exited.then(
         (exit) => {
-          if (!exit.asked) broken.reject(new Error(describeExit(child, exit)));
+          if (!exit.wasRequested) broken.reject(new Error(describeExit(child, exit)));
         },
         () => undefined,
       );

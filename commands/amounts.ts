@@ -1,6 +1,6 @@
 /**
- * `node dist/main.js amounts` lists purchases whose stored amount may be wrong: versions up to 0.2.0 took decimals from the
- * display rules of the JavaScript runtime, and text for smallest units. It changes nothing and may run beside the service.
+ * `node dist/main.js amounts` lists purchases whose stored amount may be wrong. Versions up to 0.2.0 took the number of decimals from the
+ * display rules of the JavaScript runtime, and accepted text as smallest units. The command changes nothing and may run beside the service.
  */
 import { readConfig, type Config } from '../config.ts';
 import { amountsFromText, roundedAmounts, type DoubtfulAmount } from '../domain/sales/doubtful-amounts.ts';
@@ -8,7 +8,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 
 /**
- * Prints a line for each purchase, without anything of its buyer, and a count.
+ * Prints a line for each such purchase, without data of its buyer, and the number of lines.
  * @returns the exit code: 0 if there are none
  */
 export async function listAmounts(

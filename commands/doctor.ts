@@ -1,6 +1,6 @@
 /**
- * The command `doctor`: tries every connection as the service uses it, ffmpeg, OCR and the command of subtitles, and says what to do where one will not serve. It
- * leaves nothing behind but closed runs of Temporal, which the namespace forgets.
+ * The command `doctor`. It tries every connection in the way of the service, and also ffmpeg, OCR and the subtitles command. It reports
+ * what to do about each problem. It leaves nothing behind except closed runs of Temporal, which the retention of the namespace removes.
  */
 import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
@@ -22,16 +22,16 @@ import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
-  /** What is looked at. */
+  /** The subject of the check, as its line shows it. */
   readonly title: string;
   /**
-   * @param note takes a warning: what serves all the same
+   * @param note receives a warning about something that works nevertheless
    * @returns a sentence for each mistake, which says what to do
    */
   readonly look: (note: (sentence: string) => void) => Promise<readonly string[]>;
 }
 
-/** All that is looked at, in the order in which it is told. */
+/** All checks, in the order of their lines. */
 function checksOf(config: Config): readonly Check[] {
   const { database, temporal, storage, api, mail } = config;
   const { taskQueues } = config.worker;
@@ -53,21 +53,23 @@ function checksOf(config: Config): readonly Check[] {
     },
     { title: 'Temporal: fairness between clubs', look: () => fairnessMistakes(temporal) },
     {
-      title: 'S3: files are sent once, from the pages of CORS_ORIGINS',
+      title: 'S3: uploads from the pages of CORS_ORIGINS',
       look: () => bucketMistakes(storage, api.corsOrigins),
     },
-    { title: 'S3: everybody reads public files, at PUBLIC_FILES_URL', look: () => publicFilesMistakes(storage) },
+    { title: 'S3: everyone can read public files at PUBLIC_FILES_URL', look: () => publicFilesMistakes(storage) },
     { title: 'SMTP: SMTP_URL', look: () => smtpMistakes(mail.smtpUrl, 'SMTP_URL') },
     ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
       ? []
       : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
     ...(serves('media') || makesSubtitles
-      ? [{ title: 'ffmpeg: it makes renditions of videos', look: ffmpegLook(config.video.ffmpeg) }]
+      ? [{ title: 'ffmpeg: it creates renditions of videos', look: ffmpegLook(config.video.ffmpeg) }]
       : []),
     ...(config.ocr.command !== undefined && serves('indexing')
-      ? [{ title: 'OCR: it reads a trial page', look: ocrLook(config.ocr, config.video.workDirectory) }]
+      ? [{ title: 'OCR: the command reads a test page', look: ocrLook(config.ocr, config.video.workDirectory) }]
       : []),
-    ...(makesSubtitles ? [{ title: 'Subtitles: the command hears a trial sound', look: subtitlesLook(config) }] : []),
+    ...(makesSubtitles
+      ? [{ title: 'Subtitles: the command transcribes a test sound', look: subtitlesLook(config) }]
+      : []),
   ];
 }
 
@@ -80,7 +82,7 @@ async function compareZonesOf(
   return mistakesIn(report);
 }
 
-/** A machine without ffmpeg may be meant so, unless it is named by its path; an ffmpeg that makes no renditions is a mistake (DEC-162). */
+/** A missing ffmpeg may be intended, unless its path is configured. An ffmpeg that cannot create renditions is a mistake (DEC-162). */
 const ffmpegLook =
   (executable: string): Check['look'] =>
   async (note) => {
@@ -93,7 +95,7 @@ const ffmpegLook =
     return [];
   };
 
-/** A club's language that is not installed is a note: perhaps no club has it. None at all is a mistake. */
+/** A missing language is only a warning, because perhaps no club uses it. If every language is missing, that is a mistake. */
 const ocrLook =
   ({ command = [], languages }: Config['ocr'], workDirectory: string): Check['look'] =>
   async (note) => {
@@ -116,7 +118,9 @@ const subtitlesLook =
     return flaw === undefined ? [] : [flaw];
   };
 
-/** Workers reach Temporal in another way than commands do: by Rust, and the authorities of the system. @returns what only they would meet */
+/** Workers connect to Temporal differently from commands: by Rust, and with the certificate authorities of the
+ * system. @returns the mistakes that only
+ * workers would meet */
 async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
   try {
     await (await connectWorkers(temporal)).close();
@@ -135,11 +139,11 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
         return [];
       case 'unfair':
         return [
-          "Temporal serves one club's whole backlog before it comes to the next club: set matching.enableFairness to true in the dynamic configuration of a cluster; in Temporal Cloud, enable Fairness in the settings of the namespace.",
+          "Temporal runs one club's whole backlog before the next club's tasks: set matching.enableFairness to true in the dynamic configuration of a cluster; in Temporal Cloud, enable Fairness in the settings of the namespace.",
         ];
       case 'unknown':
         return [
-          'Temporal did not give out the tasks of a queue of our own in a minute: look at its load, and run this again.',
+          'Temporal did not dispatch the tasks of a test queue within a minute: check its load, and run this again.',
         ];
     }
   } finally {
@@ -148,8 +152,8 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
 }
 
 /**
- * @param say gets a line for each check, in their order
- * @returns whether nothing is wrong; a warning is nothing wrong
+ * @param say receives a line for each check, in their order
+ * @returns whether there is no mistake; warnings do not count
  */
 export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
   const looks = checksOf(config).map(async ({ title, look }) => {
@@ -157,7 +161,7 @@ export async function examine(config: Config, say: (line: string) => void): Prom
     const mistakes = await look((sentence) => notes.push(sentence)).catch((error: unknown) => {
       const { code, name } = describeError(error);
       const reason = error instanceof StartProblem ? '' : ` (${code ?? name})`;
-      return [`It could not be looked at${reason}: see to the other mistakes first.`];
+      return [`This check did not run${reason}: correct the other mistakes first.`];
     });
     return { title, mistakes, notes };
   });
@@ -171,7 +175,7 @@ export async function examine(config: Config, say: (line: string) => void): Prom
   return isRight;
 }
 
-/** The command: exit code 1 where something is wrong. */
+/** The command. The exit code is 1 if there is a mistake. */
 export async function main(): Promise<void> {
   await runOnce('The doctor cannot begin', async () => {
     const isRight = await examine(readConfig(), (line) => process.stdout.write(`${line}\n`));

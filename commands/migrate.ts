@@ -10,27 +10,28 @@ import { isLockTimeout } from '../platform/infra/postgres/database.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** An arbitrary number: it names the advisory lock that lets one process at a time migrate. */
+/** An arbitrary number for the advisory lock that lets only one process migrate at a time. */
 const migrationLock = 4_281_963;
-/** The lock is polled: CREATE INDEX CONCURRENTLY waits for all running statements, also for a statement that waits for this lock. */
+/** The lock is polled, because CREATE INDEX CONCURRENTLY waits for all running statements, also for a statement that waits for this
+ * lock. */
 const lookEveryMs = 200;
 
-/** The time for which a migration without its locks is tried again: a backup or a report may hold them. */
+/** The time for which a migration without its locks is tried again. A backup or a report may hold the locks. */
 const lockedWithinMs = 60 * 60_000;
-/** The transactions that waited behind it go first. */
+/** The transactions that waited behind the migration go first. */
 const lockPauseMs = 3_000;
 /** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
-/** The time for which migrations that remove something wait for older processes: an answer's 13 minutes, and a margin. */
+/** The time for which migrations that drop columns or tables wait for older processes: the 13 minutes of an answer, and a margin. */
 const contractWithinMs = 15 * 60_000;
 
 /**
  * Runs the pending migrations under an advisory lock.
- * @param source without timeouts: a migration, or the wait for another process, may take long
- * @param withinMs the longest wait of removing migrations for the end of older processes
+ * @param source a connection without timeouts, because a migration, or the wait for another process, may take long
+ * @param withinMs the maximum time for which such migrations wait until older processes end
  * @returns the names of the migrations that ran
- * @throws StartProblem naming older processes that still run then
+ * @throws StartProblem names the older processes that still run then
  */
 export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
   const holder = source.createQueryRunner();
@@ -44,7 +45,8 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   }
 }
 
-/** Each migration is a transaction, so a migration that did not get its locks in time has no effect. @returns the names of the migrations that ran */
+/** Each migration is a transaction, so a migration that did not get its locks in time has no
+ * effect. @returns the names of the migrations that ran */
 async function runWithPatience(source: DataSource): Promise<string[]> {
   const names = async () => {
     const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);
@@ -74,12 +76,12 @@ async function takesLock(holder: QueryRunner): Promise<boolean> {
   return row?.taken ?? false;
 }
 
-/** The command `migrate`: prints the migrations that it has run. */
+/** The command `migrate`. It prints the migrations that ran. */
 export async function main(): Promise<void> {
   await runOnce('Migration failed', async () => {
     const { database } = readConfig();
     const looking = withClient(database.url.reveal(), (client) => listeningMistakes(database, client));
-    // A session lock does not work, like LISTEN, if a pooler shares connections between sessions.
+    // A session lock, like LISTEN, does not work if a pooler shares connections between sessions.
     await throwMistakes([
       looking.catch((error: unknown) => {
         throw new StartProblem(unusable(error));

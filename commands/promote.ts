@@ -1,6 +1,6 @@
 /**
- * The command `promote`: makes the build that it belongs to the current one, once its workers poll every task queue. Safe to repeat,
- * and to be killed anywhere. The same command of the build before goes back to that.
+ * The command `promote`. It makes its own build the current build, once its workers poll every task queue. It is safe to repeat, and may be
+ * killed at any moment. To roll back, run the `promote` of the earlier build.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, type Connection } from '@temporalio/client';
@@ -21,12 +21,12 @@ const { TaskQueueType, RoutingConfigUpdateState, VersionDrainageStatus, WorkerDe
   proto.temporal.api.enums.v1;
 const polledTypes = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY] as const;
 
-/** Workers of a new version may take minutes: images are pulled, and machines are added. */
+/** Workers of a new version may take minutes to start, because images are pulled and machines are added. */
 const pollersWithinMs = 10 * 60_000;
-/** The server tells all task queues within this, or says how far it is. */
-const toldWithinMs = 60_000;
+/** The server informs all task queues within this time, or reports its progress. */
+const propagatedWithinMs = 60_000;
 const lookEveryMs = 500;
-/** A poller that was seen within this is there: a poll lasts a minute at most. */
+/** A poller that polled within this time still runs, because a poll lasts a minute at most. */
 const pollerIsThereMs = 2 * 60_000;
 
 /** Codes of gRPC. */
@@ -40,11 +40,11 @@ export interface Promotion {
   say: (line: string) => void;
   /** All if absent. */
   queues?: readonly TaskQueue[];
-  /** How long to wait for pollers, in milliseconds; 10 minutes if absent. */
+  /** The maximum wait for pollers, in milliseconds; 10 minutes if absent. */
   withinMs?: number;
 }
 
-/** The command: says what it does. Exit code 1 and the reason where the workers do not poll in time. */
+/** The command. It prints its steps. If the workers do not poll in time, the exit code is 1 and it prints the reason. */
 export async function main(): Promise<void> {
   await runOnce('Promotion failed', async () => {
     if (!ownBuild)
@@ -68,54 +68,54 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Deletes versions that are over, waits for the workers of the build, and makes it current: first in Temporal, then for the relays.
- * Between the two the relays of the build before go on, and what they start is carried on by this one.
- * @throws StartProblem where a task queue has no poller of this build in time
+ * Deletes obsolete versions, waits for the workers of the build, and makes the build current: first in Temporal, then for the relays.
+ * Between these two steps the relays of the earlier build continue, and this build runs the workflows that they start.
+ * @throws StartProblem if a task queue has no poller of this build in time
  */
-export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...given }: Promotion): Promise<void> {
-  const { db, build, say } = given;
+export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...deps }: Promotion): Promise<void> {
+  const { db, build, say } = deps;
   const { buildId, version } = build;
-  await deleteOver(given); // at the cap a new version cannot register before one is gone (temporalio/temporal#10737)
-  await untilPolled(given, queues, withinMs);
+  await deleteObsolete(deps); // At the limit of versions, a new version can register only after another is deleted (temporalio/temporal#10737).
+  await untilPolled(deps, queues, withinMs);
   say(`The workers of version ${version}, build ${buildId}, poll all ${queues.length} task queues.`);
   let before: Build | undefined;
   do {
-    await setCurrent(given);
+    await setCurrent(deps);
     before = (await db.transaction((tx) => makeCurrent(tx, build))) ?? before;
-    // Another promotion at the same time may have come between the two: then Temporal and the relays would name different builds.
-  } while (!(await readCurrent(given)).isOurs);
+    // Another promotion may have run between the two steps. Temporal and the relays would then have different current builds.
+  } while (!(await readCurrent(deps)).isOurs);
   say(
-    `Build ${buildId} is current${before ? `, in the place of version ${before.version}, build ${before.buildId}` : ''}.`,
+    `Build ${buildId} is current${before ? `, and replaces version ${before.version}, build ${before.buildId}` : ''}.`,
   );
-  await deleteOver(given);
+  await deleteObsolete(deps);
 }
 
-type Given = Omit<Promotion, 'queues' | 'withinMs'>;
+type PromotionDeps = Omit<Promotion, 'queues' | 'withinMs'>;
 
-async function untilPolled(given: Given, queues: readonly TaskQueue[], withinMs: number): Promise<void> {
+async function untilPolled(deps: PromotionDeps, queues: readonly TaskQueue[], withinMs: number): Promise<void> {
   const deadline = performance.now() + withinMs;
-  const { build, say } = given;
-  let isTold = false;
-  let missing = await unpolled(given, queues);
+  const { build, say } = deps;
+  let isAnnounced = false;
+  let missing = await unpolled(deps, queues);
   while (missing.length > 0) {
     const names = missing.join(', ');
     if (performance.now() > deadline)
       throw new StartProblem(
         `no worker of build ${build.buildId} polls ${names}: are its workers up, and does one of them serve each task queue (WORKER_TASK_QUEUES)?`,
       );
-    if (!isTold) say(`Waiting for workers of build ${build.buildId} on ${names}.`);
-    isTold = true;
+    if (!isAnnounced) say(`Waiting for workers of build ${build.buildId} on ${names}.`);
+    isAnnounced = true;
     await sleep(lookEveryMs);
-    missing = await unpolled(given, missing);
+    missing = await unpolled(deps, missing);
   }
 }
 
-async function unpolled(given: Given, queues: readonly TaskQueue[]): Promise<TaskQueue[]> {
-  const polled = await Promise.all(queues.map((queue) => isPolled(given, queue)));
+async function unpolled(deps: PromotionDeps, queues: readonly TaskQueue[]): Promise<TaskQueue[]> {
+  const polled = await Promise.all(queues.map((queue) => isPolled(deps, queue)));
   return queues.filter((_, place) => !polled[place]);
 }
 
-async function isPolled({ connection, namespace, build }: Given, name: TaskQueue): Promise<boolean> {
+async function isPolled({ connection, namespace, build }: PromotionDeps, name: TaskQueue): Promise<boolean> {
   const found = await Promise.all(
     polledTypes.map(async (taskQueueType) => {
       const { pollers } = await connection.workflowService.describeTaskQueue({
@@ -135,41 +135,41 @@ async function isPolled({ connection, namespace, build }: Given, name: TaskQueue
   return found.every(Boolean);
 }
 
-async function setCurrent(given: Given): Promise<void> {
-  const { connection, namespace, build } = given;
-  if (!(await readCurrent(given)).isOurs)
+async function setCurrent(deps: PromotionDeps): Promise<void> {
+  const { connection, namespace, build } = deps;
+  if (!(await readCurrent(deps)).isOurs)
     await connection.workflowService.setWorkerDeploymentCurrentVersion({
       namespace,
       deploymentName,
       buildId: build.buildId,
       identity: `promote ${build.version}`,
     });
-  const deadline = performance.now() + toldWithinMs;
+  const deadline = performance.now() + propagatedWithinMs;
   for (;;) {
-    const { isOurs, isTold } = await readCurrent(given);
-    if (isOurs && isTold) return;
+    const { isOurs, isPropagated } = await readCurrent(deps);
+    if (isOurs && isPropagated) return;
     if (performance.now() > deadline)
       throw new StartProblem(
-        `Temporal has not told all task queues of build ${build.buildId} within a minute; run it again`,
+        `Temporal has not informed all task queues of build ${build.buildId} within a minute; run this command again`,
       );
     await sleep(lookEveryMs);
   }
 }
 
-/** @returns whether Temporal calls this build the current one, and has told all task queues which is */
-async function readCurrent(given: Given): Promise<{ isOurs: boolean; isTold: boolean }> {
-  const info = await describe(given);
+/** @returns whether this build is current in Temporal, and whether Temporal has informed all task queues */
+async function readCurrent(deps: PromotionDeps): Promise<{ isOurs: boolean; isPropagated: boolean }> {
+  const info = await describe(deps);
   return {
-    isOurs: info?.routingConfig?.currentDeploymentVersion?.buildId === given.build.buildId,
-    isTold: info?.routingConfigUpdateState !== RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS,
+    isOurs: info?.routingConfig?.currentDeploymentVersion?.buildId === deps.build.buildId,
+    isPropagated: info?.routingConfigUpdateState !== RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS,
   };
 }
 
-/** Versions whose runs have all moved over, or that never were the current one; and that nobody polls. */
-async function deleteOver(given: Given): Promise<void> {
-  const { connection, namespace, db, build, say } = given;
-  const info = await describe(given);
-  const over = (info?.versionSummaries ?? [])
+/** Deletes versions without pollers whose runs have all moved to another build, or that were never current. */
+async function deleteObsolete(deps: PromotionDeps): Promise<void> {
+  const { connection, namespace, db, build, say } = deps;
+  const info = await describe(deps);
+  const obsolete = (info?.versionSummaries ?? [])
     .filter(
       ({ drainageStatus, status }) =>
         drainageStatus === VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED ||
@@ -178,7 +178,7 @@ async function deleteOver(given: Given): Promise<void> {
     .map(({ deploymentVersion }) => deploymentVersion?.buildId ?? '')
     .filter((buildId) => buildId !== '' && buildId !== build.buildId);
   const deleted: string[] = [];
-  for (const buildId of over) {
+  for (const buildId of obsolete) {
     try {
       await connection.workflowService.deleteWorkerDeploymentVersion({
         namespace,
@@ -187,18 +187,18 @@ async function deleteOver(given: Given): Promise<void> {
       });
       deleted.push(buildId);
     } catch (error) {
-      // Its workers still poll: the next promotion deletes it, or somebody goes back to it.
+      // Its workers still poll. The next promotion deletes it, or an operator rolls back to it.
       if (codeOf(error) === codes.notFound) deleted.push(buildId);
       else if (codeOf(error) !== codes.failedPrecondition) throw error;
     }
   }
   if (deleted.length === 0) return;
   await forgetReleases(db, deleted);
-  say(`Deleted versions that are over: ${deleted.join(', ')}.`);
+  say(`Deleted obsolete versions: ${deleted.join(', ')}.`);
 }
 
-async function describe({ connection, namespace }: Given) {
-  const deadline = performance.now() + toldWithinMs;
+async function describe({ connection, namespace }: PromotionDeps) {
+  const deadline = performance.now() + propagatedWithinMs;
   for (;;) {
     try {
       const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
@@ -207,8 +207,8 @@ async function describe({ connection, namespace }: Given) {
       });
       return workerDeploymentInfo ?? undefined;
     } catch (error) {
-      if (codeOf(error) === codes.notFound) return undefined; // no worker with a version has polled yet
-      // A worker of the server's own knows it, which may not be up yet in a namespace that was just made.
+      if (codeOf(error) === codes.notFound) return undefined; // No worker with a version has polled yet.
+      // The server's own worker answers this call. In a new namespace that worker may not run yet.
       if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
       await sleep(lookEveryMs);
     }

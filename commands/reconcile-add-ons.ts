@@ -1,4 +1,4 @@
-/** The command `reconcile-add-ons`: writes again the paid add-ons that a failover of Postgres lost. */
+/** The command `reconcile-add-ons`. It restores the paid add-ons that a failover of Postgres lost. */
 import { readConfig } from '../config.ts';
 import { reconcileCharges } from '../domain/billing/reconciling.ts';
 import { createDataSource } from '../entities/data-source.ts';
@@ -8,12 +8,12 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 
-/** @param since the beginning of the time whose charges are compared, in ISO 8601 */
+/** @param since the beginning of the period whose charges are compared, in ISO 8601 */
 export async function main(since: string): Promise<void> {
   await runOnce('Not reconciled', async () => {
     const from = new Date(since);
     if (Number.isNaN(from.getTime()))
-      throw new StartProblem(`${since} is no time; write one such as 2026-03-01T00:00:00Z`);
+      throw new StartProblem(`${since} is not a time; write a time such as 2026-03-01T00:00:00Z`);
     const config = readConfig();
     const source = await createDataSource(config.database, 'club-reconcile').initialize();
     try {

@@ -1,6 +1,6 @@
 /**
- * `node dist/main.js reseal` seals all values again under MASTER_KEY that are sealed under a key of MASTER_KEYS_OLD.
- * It runs beside the service, may be killed and restarted at any time, and ends with `resealed …, left …, unreadable …`.
+ * `node dist/main.js reseal` seals all values under a key of MASTER_KEYS_OLD again, under MASTER_KEY. It runs beside the service, may be
+ * killed and restarted at any time, and ends with `resealed …, left …, unreadable …`.
  */
 import { readConfig, type Config } from '../config.ts';
 import { findLastingKey, idOf, otherKeysNeeded, sentenceOf } from '../platform/infra/keys/open-vault.ts';
@@ -10,13 +10,13 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/keys/vault.ts';
 
-/** The most unreadable rows that are named. */
+/** The maximum number of unreadable rows that it names. */
 const rowsNamed = 1_000;
-/** Values of a column between two progress lines. */
+/** The number of values of a column between two progress lines. */
 const valuesALine = 10_000;
 
 /**
- * Seals all values again that are not under the current key, and prints its progress.
+ * Seals all values again that are not under the current key, and prints the progress.
  * @returns the exit code: 0 if a pass found no remaining and no unreadable value
  * @throws StartProblem if Postgres cannot be used, or if the database has no lasting key yet and the configured keys do not belong to it
  */
@@ -28,11 +28,11 @@ export async function resealAll(
   const source = await openDatabase(database, 'club-reseal');
   try {
     const db = new Database(source, { notify() {} });
-    // Stores the lasting key first. Afterwards it would be impossible to tell which key hashed the addresses.
+    // Stores the lasting key first. After the reseal, the rows no longer show which key hashed the addresses.
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
-      // A lasting key that cannot be opened is reported like other unreadable values: the rest can be resealed.
+      // A lasting key that cannot be opened is reported like other unreadable values, because the rest can be resealed.
       for (const problem of lasting.problems) print(sentenceOf(problem));
     }
     print(
@@ -40,7 +40,7 @@ export async function resealAll(
     );
     const counts = new Map(sealedColumns.map(({ name }) => [name, 0]));
     const vault = createVault(masterKey, { former: formerMasterKeys, namesKeys: true });
-    const { resealed, left, unreadable } = await reseal(db, vault, {
+    const { resealed, remaining, unreadable } = await reseal(db, vault, {
       ...(pause && { pause }),
       onResealed(column, count) {
         const before = counts.get(column) ?? 0;
@@ -52,10 +52,12 @@ export async function resealAll(
     for (const [column, count] of counts) print(`${column}: ${count}`);
     for (const { column, id } of unreadable.slice(0, rowsNamed)) print(`unreadable: ${column} of ${id}`);
     if (unreadable.length > rowsNamed) print(`and ${unreadable.length - rowsNamed} more`);
-    if (left > 0)
-      print('Some are left: do all processes have the new key as MASTER_KEY? Run this again once they have.');
-    print(`resealed ${resealed}, left ${left}, unreadable ${unreadable.length}`);
-    return left === 0 && unreadable.length === 0 ? 0 : 1;
+    if (remaining > 0)
+      print(
+        'Some values are left. Do all processes have the new key as MASTER_KEY? Run this command again once they have.',
+      );
+    print(`resealed ${resealed}, left ${remaining}, unreadable ${unreadable.length}`);
+    return remaining === 0 && unreadable.length === 0 ? 0 : 1;
   } finally {
     await source.destroy();
   }

@@ -1,6 +1,6 @@
 /**
- * The command `setup`: makes what Temporal must have before workers start, and sets the time limits of our role in Postgres. It is safe
- * to repeat, also for two processes at the same time.
+ * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of our role in Postgres. It is safe to
+ * repeat, also for two processes at the same time.
  */
 import { readConfig } from '../config.ts';
 import type { DatabaseSettings } from '../entities/data-source.ts';
@@ -14,7 +14,7 @@ import { setUp, type Say } from '../worker/temporal/namespace.ts';
 /** The exit code if an administrator of Temporal must run the printed commands. */
 const refusedExitCode = 3;
 
-/** Prints what it has made. The exit code is 3 if Temporal refuses; the commands for an administrator of Temporal are printed then. */
+/** Prints what it created. If Temporal refuses, the exit code is 3, and it prints the commands for an administrator of Temporal. */
 export async function main(): Promise<void> {
   await runOnce('Setup failed', async () => {
     const { temporal, database } = readConfig();
@@ -39,7 +39,7 @@ async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Prom
   await limitRole(url.reveal()).catch((error: unknown) => {
     throw new StartProblem(unusable(error));
   });
-  say('The role in Postgres has its time limits; a pooler that holds connections needs RECONNECT.');
+  say('The role in Postgres has its time limits. A pooler with open connections needs RECONNECT.');
 }
 
 const indented = (command: string) => `  ${command}\n`;

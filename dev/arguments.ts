@@ -25,8 +25,8 @@ const usage =
 
 /**
  * @param args the given arguments
- * @param locale of the machine, as in `LANG`: the tour uses its language, if the service supports it
- * @throws Problem that names the unknown argument, and the known ones
+ * @param locale the locale of the machine, as in `LANG`; the tour uses its language if the service supports it
+ * @throws Problem names the unknown argument and the known arguments
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
   const {
@@ -34,7 +34,8 @@ export function startArguments(args: readonly string[], locale = ''): StartArgum
     components,
     language = nearestLanguage(tagOf(locale)) ?? defaultLanguage,
   } = parsed(args);
-  if (!isOffered(language)) throw new Problem(`The service does not speak ${JSON.stringify(language)}.\n${usage}`);
+  if (!isOffered(language))
+    throw new Problem(`The service does not support the language ${JSON.stringify(language)}.\n${usage}`);
   return { fakeModel, components, language };
 }
 

@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** This Node provides npm and runs this file. npm then installs the Node of package.json, which runs everything else. */
+/** This Node provides npm and runs this file. npm then installs the Node of package.json, which runs all other scripts. */
 const oldestNode = 20;
 
 /** Milliseconds since 1970 of the file's last change; 0 if there is no such file. */
@@ -43,7 +43,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run` it uses the same npm; otherwise the npm on the PATH. Yarn and pnpm set the variable, too.
+  // Under `npm run` it uses the same npm, otherwise the npm on the PATH. Yarn and pnpm also set the variable.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -51,7 +51,7 @@ if (reason !== undefined) {
     stdio: 'inherit',
   });
   if (error)
-    fail(`npm could not be run (${error.message}). Install Node with npm from https://nodejs.org, then try again.`);
+    fail(`npm did not start (${error.message}). Install Node with npm from https://nodejs.org, then try again.`);
   if (status !== 0) {
     fail(
       [

@@ -1,5 +1,5 @@
 /**
- * `npm run build` creates dist/: the service as JavaScript. `node dist/main.js` runs it with only the dependencies of package.json. The
+ * `npm run build` creates dist/, the service as JavaScript. `node dist/main.js` runs it with only the dependencies of package.json. The
  * compiler writes one file for each source file, because threads, assets and instrumentation find each other by path.
  */
 import { createHash } from 'node:crypto';

@@ -12,16 +12,16 @@ import { messageOf, Problem, say } from './problem.ts';
 
 export interface LocateOptions {
   readonly env?: Environment;
-  /** Called with each line of progress; only an installation has progress. */
+  /** Receives each line of progress. Only an installation has progress. */
   readonly report?: (line: string) => void;
 }
 
 /**
  * Finds a component's executable in this order: the variable that names it, the PATH, our own cache, and then each of its sources. The
  * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
- * not work, a line says so and it is skipped (DEC-163).
+ * not work, a line reports that and it is skipped (DEC-163).
  * @returns an absolute path
- * @throws Problem that lists the tries, why each failed, and what to do
+ * @throws Problem lists the tries, why each failed, and what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -49,7 +49,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   const cache = cacheDirectory(env);
   const cached = path.join(cache, `${component.executable}-${component.version}`, component.executable);
   if (await isExecutable(cached)) return cached;
-  tried.push(`${cached}: not there yet`);
+  tried.push(`${cached}: not installed yet`);
 
   for (const source of component.sources) {
     report(`${component.title}: trying ${source.title} …`);
@@ -65,14 +65,14 @@ export async function locate(component: Component, options: LocateOptions = {}):
     [
       `${component.title} (${component.executable}, version ${component.version}) could not be found or installed. Tried:`,
       ...tried.map((attempt) => `  - ${attempt}`),
-      'What you can do, any one of these:',
+      'Do one of these:',
       ...component.advice.map((advice) => `  - ${advice}`),
-      `  - put ${component.executable} on the PATH, or set ${component.variable} to where it is`,
+      `  - put ${component.executable} on the PATH, or set ${component.variable} to its path`,
     ].join('\n'),
   );
 }
 
-/** @throws Problem if it does not exist or does not work: a user's choice is never replaced silently */
+/** @throws Problem if it does not exist or does not work, because a user's choice is never replaced silently */
 async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
   const { files, unusable } = await lookUp(chosen, searchPath);
   const [file] = files;

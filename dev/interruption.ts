@@ -1,11 +1,12 @@
 /** Ctrl-C and similar signals. */
 
-/** Within this time a second signal comes from the same key press: a terminal sends it to all processes, and npm forwards it again. */
+/** A second signal within this time comes from the same key press, because a terminal sends it to all processes, and npm forwards it
+ * again. */
 const sameKeyMs = 1_000;
 
 /**
  * Listens for SIGINT, SIGTERM and SIGHUP (a closed terminal) from now on.
- * @returns a promise of the first signal. A later signal ends this process immediately, and its children with it (children.ts).
+ * @returns a promise of the first signal. A later signal ends this process immediately, and its children as well (children.ts).
  */
 export function interruption(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -10,7 +10,7 @@ async function reset(): Promise<number> {
   const holder = await lockHolder(dataDirectory);
   if (holder !== undefined) {
     throw new Problem(
-      `The development stack is running (process ${holder}): stop it first, with Ctrl-C where it runs. Nothing was removed.`,
+      `The development stack is running (process ${holder}): stop it first, with Ctrl-C in its terminal. Nothing was removed.`,
     );
   }
   await removeDataElsewhere(path.join(dataDirectory, 'postgres'));

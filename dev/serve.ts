@@ -11,7 +11,7 @@ export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** For people who run a program against the stack by hand: `node --env-file=.data/dev/environment …`. */
+/** For people who run a program against the stack themselves: `node --env-file=.data/dev/environment …`. */
 const environmentFile = path.join(dataDirectory, 'environment');
 
 const addresses = [
@@ -30,7 +30,7 @@ async function serve(): Promise<number> {
 
   const starting = startStack({ directory: dataDirectory, ports: 'fixed', report: say, onUnexpectedEnd: reportEnd });
   const stack = await Promise.race([starting, interrupted.then(() => undefined)]);
-  // Parts that were starting end with this process (children.ts).
+  // Servers that are still starting end with this process (children.ts).
   if (stack === undefined) return 1;
 
   const lines = Object.entries(stack.environment).map(([name, value]) => `${name}=${value}\n`);

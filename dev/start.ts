@@ -1,7 +1,7 @@
 /**
- * `npm start` runs the whole product on one machine. It starts the development stack, migrates, starts API and worker, plays the tour,
- * and runs until Ctrl-C. Then it stops everything that it started, in reverse order. With `-- --fake-model` it also starts a fake model
- * for agents.
+ * `npm start` runs the whole product on one machine. It starts the development stack, migrates, starts API and worker, plays the tour, and
+ * runs until Ctrl-C. Then it stops everything that it started, in reverse order. The option `-- --fake-model` also starts a fake model for
+ * agents.
  */
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
@@ -23,12 +23,12 @@ import { tourWordsIn } from './tour/words/words.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
 
-/** API and worker get time to finish work in flight: an attempt may take 15 s. */
+/** API and worker get this time to finish work in flight. A webhook attempt may take 15 s. */
 const drainMs = 25_000;
 /** The worker bundles the workflows first: that takes seconds, and more than a minute on a busy machine. */
 const readyTimeoutMs = 180_000;
 
-/** An hour of an automation's wait passes in a second, so that the tour can show its end. */
+/** An hour of an automation's wait passes in a second, so that the tour can show the end of the automation. */
 const waitSpeed = 3_600;
 
 /** API and worker refuse to shorten waits if other machines can reach them. */
@@ -36,8 +36,8 @@ const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_H
 
 async function start(): Promise<number> {
   const { LC_ALL, LC_MESSAGES, LANG } = process.env;
-  const wanted = startArguments(process.argv.slice(2), LC_ALL || LC_MESSAGES || LANG);
-  if (wanted.components) {
+  const startOptions = startArguments(process.argv.slice(2), LC_ALL || LC_MESSAGES || LANG);
+  if (startOptions.components) {
     await ensureComponents();
     return 0;
   }
@@ -45,16 +45,16 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** From now on the end of the child ends everything, unless it was requested. */
+  /** From now on the end of the child ends the whole run, unless the end was requested. */
   const dependOn = (child: Child) => {
     child.exited.then(
-      (exit) => exit.asked || fail(new Problem(describeExit(child, exit))),
+      (exit) => exit.wasRequested || fail(new Problem(describeExit(child, exit))),
       (error: unknown) => fail(new Problem(`${child.name} could not be started: ${messageOf(error)}`)),
     );
   };
 
   try {
-    const up = bringUp(wanted, stops, dependOn);
+    const up = bringUp(startOptions, stops, dependOn);
     const complete = await Promise.race([up, failed, interrupted.then(() => undefined)]);
     if (complete !== undefined) await Promise.race([interrupted, failed]);
     return complete === false ? 1 : 0;
@@ -65,7 +65,7 @@ async function start(): Promise<number> {
   }
 }
 
-/** @returns whether the tour finished; everything is up in any case */
+/** @returns whether the tour finished; the stack runs in any case */
 async function bringUp(
   { fakeModel, language }: StartArguments,
   stops: Stop[],
@@ -142,7 +142,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   stops.push(() => script.stop());
   const isUp = new Promise<StackIsUp>((resolve) => script.onMessage((message) => resolve(message as StackIsUp)));
   const over = script.exited.then((exit): never => {
-    // The child has printed the reason itself.
+    // The child has already printed the reason.
     throw new Problem(`The development stack did not start (exit code ${exit.code}).`);
   });
   const { environment } = await Promise.race([isUp, over]);
@@ -150,7 +150,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
-/** @returns the environment with which API and worker use it, whatever key they would have */
+/** @returns the environment with which API and worker use the fake model, whatever key they had before */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
     ...process.env,

@@ -1,7 +1,6 @@
 /**
- * The catalogue: a row for each cause that it names, brought about through the public API or a notice; the exact events that a
- * real receiver got, each with a signature that the receivers' library accepts and a body that the contract allows
- * (EVT-1 to EVT-20, DEL-14).
+ * The event catalogue. Each row has a cause, which the test triggers through the public API or a notice. The test compares the exact events
+ * that a real receiver gets. The receivers' library verifies each signature, and the contract checks each body (EVT-1 to EVT-20, DEL-14).
  */
 import { eventTypes } from '../platform/core/event-types.ts';
 import { access } from './catalogue/access.ts';
@@ -20,7 +19,7 @@ import { expect } from 'chai';
 
 const causes = [...accounts, ...sales, ...access, ...learning];
 
-describe('the catalogue', function () {
+describe('the event catalogue', function () {
   this.timeout(60_000);
   const engine = useEngine();
   let receiver: Awaited<ReturnType<typeof engine.receiver>>;
@@ -56,10 +55,10 @@ describe('the catalogue', function () {
     };
   }
 
-  for (const { cause, given, raises, looks } of causes) {
+  for (const { cause, prepare, raises, looks } of causes) {
     it(`${cause} raises ${raises.join(', ')}`, async () => {
       const scene = await setScene();
-      const act = await given(scene);
+      const act = await prepare(scene);
       const events = await scene.club.eventsOf(act);
       expect(events.map(({ type }) => type).toSorted()).to.deep.equal([...raises].toSorted());
       looks?.((type) => events.find((event) => event.type === type)?.data, scene);

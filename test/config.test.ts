@@ -19,7 +19,7 @@ const required = {
   MASTER_KEY: masterKey,
 };
 
-/** The problems of a configuration that cannot be read. */
+/** Returns the problems of an invalid configuration. */
 function problemsOf(env: Environment): readonly string[] {
   try {
     readConfig(env);
@@ -31,7 +31,7 @@ function problemsOf(env: Environment): readonly string[] {
 }
 
 describe('the configuration', () => {
-  it('needs the required variables only; everything else has a default', () => {
+  it('needs only the required variables, and has defaults for all others', () => {
     const config = readConfig(required);
     expect(config.serviceName).to.equal('club-learning');
     expect(config.api).to.deep.equal({
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
   });
 
-  it('takes any number of keys beside the master key, in their order', () => {
+  it('accepts any number of keys beside the master key, in their order', () => {
     const keysOf = (value: string) =>
       readConfig({ ...required, MASTER_KEYS_OLD: value }).formerMasterKeys.map((key) =>
         key.reveal().toString('base64'),
@@ -61,7 +61,7 @@ describe('the configuration', () => {
     expect(keysOf(`${otherKey}, ${third},`)).to.deep.equal([otherKey, third]);
   });
 
-  it('lets waits pass faster only where API, worker and their address are of this machine', async () => {
+  it('allows shorter waits only if API, worker and their address are on this machine', async () => {
     const isOk = (env: Environment) => problemsOf({ ...required, AUTOMATION_WAIT_SPEED: '60', ...env }).length === 0;
     const here: Environment[] = [
       {},
@@ -79,7 +79,7 @@ describe('the configuration', () => {
     await eachCase(elsewhere, (env) => expect(isOk(env)).to.equal(false));
   });
 
-  it('refuses what contradicts itself in the way to Temporal, all at once, without a value', async () => {
+  it('reports all contradictions in the Temporal settings together, without a value', async () => {
     const pair = 'a client certificate needs both, set the other one, too';
     const cases: [Environment, string[]][] = [
       [{ TEMPORAL_TLS_CLIENT_CERT_PATH: '/cert', TEMPORAL_TLS_CLIENT_KEY_PATH: '/key', TEMPORAL_TLS: 'true' }, []],
@@ -124,13 +124,13 @@ describe('the configuration', () => {
     expect(problemsOf({ ...required, DATABASE_URL: '', API_PORT: '' })).to.deep.equal(['DATABASE_URL is missing']);
   });
 
-  it('sends bulk through SMTP_URL, unless BULK_SMTP_URL names another server', () => {
+  it('sends bulk e-mail through SMTP_URL, unless BULK_SMTP_URL names another server', () => {
     const bulkUrl = (env: Environment) => readConfig({ ...required, ...env }).mail.bulkSmtpUrl.reveal();
     expect(bulkUrl({})).to.equal(required.SMTP_URL);
     expect(bulkUrl({ BULK_SMTP_URL: 'smtp://bulk.example.com:25' })).to.equal('smtp://bulk.example.com:25');
   });
 
-  it('reports files of secrets with the other mistakes, together, and prints nothing that stands in them', () => {
+  it('reports problems of secret files together with all other problems, and prints none of their content', () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'config-'));
     try {
       const file = path.join(directory, 'secret');
@@ -246,7 +246,7 @@ describe('the configuration', () => {
     ],
   };
   for (const [name, values] of Object.entries(mistakes)) {
-    it(`${name}: a malformed value is one problem, which names only the variable`, async () => {
+    it(`${name}: a malformed value is one problem, which contains only the variable’s name`, async () => {
       await eachCase(values, (value) => {
         const problems = problemsOf({ ...required, [name]: value });
         expect(problems, `${name}=${value}`).to.have.length(1);
@@ -256,17 +256,17 @@ describe('the configuration', () => {
     });
   }
 
-  it('opens new clubs on the trial, and lets an administrator own ten', () => {
+  it('starts new clubs on the trial plan, and lets an administrator own ten clubs', () => {
     expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });
   });
 
-  it('warms new clubs up unless it is off', () => {
+  it('limits the e-mails of new clubs by a warm-up, unless it is disabled', () => {
     expect(readConfig(required).mail.warmUp).to.deep.equal([200, 400, 800, 1_600, 3_200, 6_400, 12_800]);
     expect(readConfig({ ...required, MAIL_WARM_UP: 'off' }).mail.warmUp).to.deep.equal([]);
     expect(readConfig({ ...required, MAIL_WARM_UP: '5,10' }).mail.warmUp).to.deep.equal([5, 10]);
   });
 
-  it('splits the command for OCR into arguments, and has none unless it is set', () => {
+  it('splits the OCR command into arguments, and has no OCR command by default', () => {
     expect(readConfig(required).ocr).to.deep.equal({ command: undefined, languages: undefined });
     const set = { OCR_COMMAND: ' ocrmypdf  -l {languages} {input} --to={output} ', OCR_LANGUAGES: 'eng+chi_sim' };
     expect(readConfig({ ...required, ...set }).ocr).to.deep.equal({
@@ -281,7 +281,7 @@ describe('the configuration', () => {
     expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);
   });
 
-  it('leaves first attempts at webhook endpoints to runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
+  it('sends first webhook attempts by runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
     expect(readConfig(required).worker.webhooks).to.deep.equal({ firstAttempt: 'workflow', directAttempts: 256 });
     const changed = readConfig({ ...required, WEBHOOK_FIRST_ATTEMPT: 'direct', WEBHOOK_DIRECT_ATTEMPTS: '64' });
     expect(changed.worker.webhooks).to.deep.equal({ firstAttempt: 'direct', directAttempts: 64 });
@@ -291,7 +291,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('separates lists by commas and trims blanks', () => {
+  it('splits lists at commas and trims blanks', () => {
     const config = readConfig({
       ...required,
       CORS_ORIGINS: ' https://a.example.com , https://b.example.com:8443,',
@@ -301,12 +301,12 @@ describe('the configuration', () => {
     expect(config.api.trustedProxies).to.deep.equal(['10.0.0.0/8', 'fd00::/8']);
   });
 
-  it('takes a sender with a name, without one, and with a name in quotes', async () => {
+  it('accepts a sender with a name, without a name, and with a name in quotes', async () => {
     const senders = ['no-reply@example.com', 'Club <no-reply@example.com>', '"Club, Learning" <no-reply@example.com>'];
     await eachCase(senders, (from) => expect(readConfig({ ...required, MAIL_FROM: from }).mail.from).to.equal(from));
   });
 
-  it('accepts the bounds of numbers', async () => {
+  it('accepts the minimum and maximum of numbers', async () => {
     await eachCase(
       [
         ['API_PORT', '0'],
@@ -355,7 +355,7 @@ describe('secrets of the configuration', () => {
     });
   }
 
-  it('print a placeholder and reveal their value on request', () => {
+  it('print a placeholder, and return their value on request', () => {
     const secret = new Secret('value');
     expect([String(secret), secret.toString(), JSON.stringify(secret), inspect(secret)]).to.deep.equal([
       '[secret]',
@@ -366,7 +366,7 @@ describe('secrets of the configuration', () => {
     expect(secret.reveal()).to.equal('value');
   });
 
-  it('are in no problem and no stack of a configuration error', async () => {
+  it('do not appear in a problem or a stack of a configuration error', async () => {
     const env = { ...required, DATABASE_URL: 'mysql://club:pg-pass-word@db/club', MASTER_KEY: `${masterKey}AAAA` };
     try {
       readConfig(env);

@@ -1,4 +1,4 @@
-/** Folders import in one direction (dev/generators/import-graph.ts has the order). */
+/** Folders import in one direction (dev/generators/import-graph.ts defines the order). */
 import { expect } from 'chai';
 import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/generators/import-graph.ts';
 import { projectDirectory } from '../dev/project.ts';
@@ -6,15 +6,15 @@ import { projectDirectory } from '../dev/project.ts';
 describe('imports between folders', () => {
   it('follow the order of folders', () => {
     const backward = arrowsOf(productImports(projectDirectory)).filter(({ isBackward }) => isBackward);
-    const said = backward.map((arrow) =>
+    const messages = backward.map((arrow) =>
       [nameOf(arrow), ...arrow.imports.map(({ file, target }) => `  ${file} imports ${target}`)].join('\n'),
     );
-    expect(backward, said.join('\n')).to.have.length(0);
+    expect(backward, messages.join('\n')).to.have.length(0);
   });
 });
 
 describe('the import graph', () => {
-  it('reads statements over several lines, re-exports, types, side effects and import()', () => {
+  it('finds multi-line statements, re-exports, type imports, side effects and import()', () => {
     const text = [
       "import path from 'node:path';",
       "import {\n  one,\n  type Two,\n} from './one.ts';",
@@ -37,7 +37,7 @@ describe('the import graph', () => {
 
   const imported = (file: string, target: string, isType = false) => ({ file, target, isType });
 
-  it('draws an arrow backward that goes up or stays on its level', () => {
+  it('marks an arrow as backward if it goes up or stays on its level', () => {
     const arrows = arrowsOf([
       imported('domain/identity/a.ts', 'domain/mail/b.ts'),
       imported('domain/mail/b.ts', 'domain/identity/a.ts'),
@@ -51,15 +51,15 @@ describe('the import graph', () => {
     expect(mutualPairs(arrows)).to.deep.equal(['domain/identity ↔ domain/mail']);
   });
 
-  it('lets processes import types of each other, and no values', () => {
+  it('allows processes to import types of each other, and no values', () => {
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts', true)])).to.deep.equal([]);
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts')]).map(({ isBackward }) => isBackward)).to.deep.equal([
       true,
     ]);
   });
 
-  it('has no place for a folder that the order does not name', () => {
+  it('refuses a folder that the order does not contain', () => {
     expect(unitOf('config.ts')).to.equal('config.ts');
-    expect(() => unitOf('domain/new-context/a.ts')).to.throw('has no place in the order of folders');
+    expect(() => unitOf('domain/new-context/a.ts')).to.throw('is missing in the order of folders');
   });
 });

@@ -1,4 +1,4 @@
-/** The one entry of the service, as a process. */
+/** The single entry point of the service, as a process. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../dev/project.ts';
@@ -14,37 +14,37 @@ const run = (args: readonly string[]) => {
   return { status, stdout, stderr };
 };
 
-const list = `Say what to run:
-  migrate                  brings the database to the newest schema, and ends
-  setup                    gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends
-  doctor                   tries every connection, says what to do where one will not serve, and ends
-  api                      serves the API until it is asked to stop
-  reseal                   seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends
+const list = `Name one of these commands:
+  migrate                  migrates the database to the newest schema, and ends
+  setup                    creates namespace, search attributes and schedules in Temporal, sets the limits of the role in Postgres, and ends
+  doctor                   tries every connection, says what to do about each problem, and ends
+  api                      serves the API until it gets a stop signal
+  reseal                   seals all values under a key of MASTER_KEYS_OLD again under MASTER_KEY, and ends
   amounts                  lists purchases whose stored amount may be wrong, changes nothing, and ends
-  reconcile-add-ons SINCE  writes again the paid add-ons since a time that a failover lost, such as since 2026-03-01T00:00:00Z, and ends
-  worker                   works until it is asked to stop
-  promote                  makes this build the current one, once its workers poll all task queues, and ends
+  reconcile-add-ons SINCE  restores the paid add-ons that a failover lost since a time such as 2026-03-01T00:00:00Z, and ends
+  worker                   runs workflows and activities until it gets a stop signal
+  promote                  makes this build the current build, once its workers poll all task queues, and ends
 `;
 
 describe('main', () => {
-  it('lists the commands, with exit code 2, when it is told none, an unknown one, or more than one', async () => {
+  it('lists the commands with exit code 2 for no command, an unknown command, or several commands', async () => {
     await eachCase([[], ['serve'], ['toString'], ['migrate', 'api'], ['reconcile-add-ons']], (args) =>
       expect(run(args)).to.deep.equal({ status: 2, stdout: '', stderr: list }),
     );
   });
 
-  it('runs the command that it is told: without a configuration that names all mistakes, with exit code 1', () => {
+  it('runs the given command, which ends with exit code 1 and all mistakes without a configuration', () => {
     const { status, stdout, stderr } = run(['migrate']);
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';
     expect(stderr.slice(0, begin.length)).to.equal(begin);
   });
 
-  it('refuses a time that it cannot read, with exit code 1', () => {
+  it('refuses an invalid time with exit code 1', () => {
     expect(run(['reconcile-add-ons', 'yesterday'])).to.deep.equal({
       status: 1,
       stdout: '',
-      stderr: 'Not reconciled: yesterday is no time; write one such as 2026-03-01T00:00:00Z\n',
+      stderr: 'Not reconciled: yesterday is not a time; write a time such as 2026-03-01T00:00:00Z\n',
     });
   });
 });

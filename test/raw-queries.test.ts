@@ -1,6 +1,6 @@
 /**
- * Statements go through the EntityManager, `sql` or `prepared` (platform/infra/postgres): `sql` numbers the parameters, and no
- * caller sees how TypeORM answers. Raw queries stand below that: in the adapter itself, and where the schema changes.
+ * Statements go through the EntityManager, `sql` or `prepared` (platform/infra/postgres). `sql` numbers the parameters, and no caller sees
+ * the result format of TypeORM. Raw queries are allowed only in that adapter, and in code that changes the schema.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,21 +13,21 @@ const exempt = [
   'entities/migrations/',
   'commands/migrate.ts',
   'entities/extensions.ts',
-  'entities/data-source.ts', // the first words of a connection, before TypeORM has it
-  'api/rate-limits/postgres-counters.ts', // has a pool of its own, whose statements are given up at a deadline
+  'entities/data-source.ts', // the first statements of a connection, before TypeORM has it
+  'api/rate-limits/postgres-counters.ts', // has its own pool, which abandons statements at a deadline
 ];
 
 describe('raw queries', () => {
   const files = globSync(`${production}/**/*.ts`, { cwd: projectDirectory }).toSorted();
 
-  it('are in no file but those of the adapter and the migrations: use the EntityManager, sql or prepared', () => {
+  it('are only in the adapter and the migrations: use the EntityManager, sql or prepared', () => {
     const raw = files
       .filter((file) => !exempt.some((place) => file.startsWith(place)))
       .filter((file) => isRaw(readFileSync(path.join(projectDirectory, file), 'utf8')));
     expect(raw).to.deep.equal([]);
   });
 
-  it('are told from the validator of a request’s query', () => {
+  it('differ from the validator of a request’s query', () => {
     expect(isRaw('await db.manager.query<Row[]>(text)')).to.equal(true);
     expect(isRaw('source.query(`SELECT 1`)')).to.equal(true);
     expect(isRaw('accepted(validators.query(query))')).to.equal(false);

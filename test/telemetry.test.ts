@@ -1,4 +1,4 @@
-/** Tracing as a process begins with it: by `--import`, or as main.ts does. */
+/** Tracing at the start of a process, by `--import` or from main.ts. */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { projectDirectory } from '../dev/project.ts';
 
 const nowhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 
-/** Runs a module in a process. @param script its text, which may `await` and ends by itself */
+/** Runs a module in a process. @param script the code of the module, which may `await` and ends by itself */
 async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   const load = path.join(projectDirectory, 'platform/load.mjs');
   const args = ['--import', load, '--input-type=module', '--eval', script];
@@ -21,7 +21,7 @@ async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Loads modules in a process. @returns what it loaded of tracing: packages, by their names */
+/** Loads modules in a process. @returns the packages of tracing that the process loaded, by name */
 async function loadedBy(modules: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const script = `
     import { registerHooks } from 'node:module';
@@ -48,18 +48,18 @@ describe('telemetry', function () {
     expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('is all that does: API and worker load what the client of the model brings, which does nothing alone', async () => {
+  it('loads in API and worker no OpenTelemetry package except the inactive packages of the model client', async () => {
     expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 
-  it('loads it with an endpoint', async () => {
+  it('loads OpenTelemetry with an endpoint', async () => {
     expect(await loadedBy(['./telemetry.ts'], nowhere)).to.include.members([
       '@opentelemetry/sdk-node',
       'import-in-the-middle',
     ]);
   });
 
-  it('traces nothing with a mistake in its variables, which the configuration tells, or switched off', async () => {
+  it('traces nothing if tracing is disabled or a variable is invalid; the configuration reports the variable', async () => {
     const { stdout, stderr } = await run(`
       const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
       const { isTracing } = await import('./platform/infra/tracing.ts');
@@ -73,7 +73,7 @@ describe('telemetry', function () {
     expect(stdout, stderr).to.equal('[false,false,false,true]');
   });
 
-  it('ends a process whose Node cannot trace, and says what to do', async () => {
+  it('ends a process whose Node cannot trace, with the remedy', async () => {
     const { code, stderr } = await run(
       `const version = '24.11.0';
        Object.defineProperty(process, 'version', { value: 'v' + version });
@@ -87,7 +87,7 @@ describe('telemetry', function () {
     ]);
   });
 
-  it('waits 3 s for the last spans where their receiver does not answer', async () => {
+  it('waits at most 3 s for the last spans if their receiver does not answer', async () => {
     const { stdout, stderr } = await run(`
       const { mock } = await import('node:test');
       const { traceWith } = await import('./platform/infra/telemetry/start.ts');
@@ -108,14 +108,14 @@ describe('telemetry', function () {
     expect(stdout, stderr).to.equal('[false,true]');
   });
 
-  it('sends its headers as the standard writes them, and tells what a receiver refuses', async () => {
+  it('sends headers in the standard format, and reports spans that a receiver refuses', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-telemetry-'));
     const headers = path.join(directory, 'headers');
     await writeFile(headers, 'api-key=a%20b=c, tenant=50%');
-    const got: unknown[] = [];
+    const requests: unknown[] = [];
     const receiver = http.createServer((request, response) => {
       const { 'api-key': key, tenant } = request.headers;
-      got.push([request.method, request.url, key, tenant]);
+      requests.push([request.method, request.url, key, tenant]);
       request.resume().on('end', () => response.writeHead(401).end('of mary@example.com'));
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -133,7 +133,7 @@ describe('telemetry', function () {
     );
     receiver.close();
     await rm(directory, { recursive: true });
-    expect(got, stderr).to.deep.equal([['POST', '/v1/traces', 'a b=c', '50%']]);
+    expect(requests, stderr).to.deep.equal([['POST', '/v1/traces', 'a b=c', '50%']]);
     expect(stdout).to.equal('{"spans":1,"code":"401"}');
   });
 });

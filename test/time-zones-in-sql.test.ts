@@ -1,6 +1,6 @@
 /**
- * Node alone counts by time zones (DEC-154): statements get instants and dates. Postgres has rules of its own, which may be older, and an
- * unknown zone is an error there. What counts by UTC names it.
+ * Only Node computes with time zones (DEC-154), and statements get instants and dates. Postgres has its own zone rules, which may be older,
+ * and it refuses an unknown zone. A statement that computes in UTC names UTC.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ const exempt = [
   'platform/infra/postgres/checks/time-zones.ts', // compares both
 ];
 
-/** What computes by a zone, or by that of the session. */
+/** Expressions that compute with a zone, or with the zone of the session. */
 const zoned: readonly RegExp[] = [
   /\bat\s+time\s+zone\s+(?!'UTC')/gi,
-  /\btimezone\s*\(\s*(?!'UTC'|'browser')/gi, // `browser` is a setting of dashboards
+  /\btimezone\s*\(\s*(?!'UTC'|'browser')/gi, // `browser` is a setting of dashboards.
   /\bdate_trunc\s*\((?![^()]*,\s*'UTC'\s*\))/gi,
   /\bcurrent_date\b|\bcurrent_time\b(?!stamp)|\blocaltime(?:stamp)?\b/gi,
   /\b(?:now|clock_timestamp|statement_timestamp|transaction_timestamp)\s*\(\s*\)\s*::\s*(?:date|timestamp|time)\b(?!tz)/gi,
@@ -28,7 +28,7 @@ function zonedIn(text: string): string[] {
 }
 
 describe('time zones in statements', () => {
-  it('none counts by the zone of a club, or of the session: hand over instants of local-time.ts', () => {
+  it('contain no club zone and no session zone: pass instants of local-time.ts', () => {
     const files = globSync(searched, { cwd: projectDirectory }).filter(
       (file) => !exempt.some((place) => file.startsWith(place)),
     );

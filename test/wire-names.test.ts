@@ -1,6 +1,6 @@
 /**
- * The names that something outside this checkout knows: histories, schedules, dashboards, databases, older processes beside
- * newer ones. A difference from test/wire-names.json is a change of behaviour, and needs a way for what exists already.
+ * The names that code outside this checkout knows: histories, schedules, dashboards, databases, and older processes beside newer ones. A
+ * difference from test/wire-names.json changes behaviour, and needs a migration path for existing data.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -48,11 +48,11 @@ describe('wire names', () => {
   });
 
   for (const kind of Object.keys(committed))
-    it(`${kind} are those of wire-names.json`, () => {
+    it(`contain the ${kind} of wire-names.json`, () => {
       expect(found[kind]).to.deep.equal(committed[kind]);
     });
 
-  it('have no kind that wire-names.json leaves out', () => {
+  it('have no kind that is missing in wire-names.json', () => {
     expect(Object.keys(found).toSorted()).to.deep.equal(Object.keys(committed).toSorted());
   });
 });
@@ -60,7 +60,8 @@ describe('wire names', () => {
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 const byName = ({ name: one }: { name: string }, { name: other }: { name: string }) => (one < other ? -1 : 1);
 
-/** `webhook-delivery/ on webhooks`: how the ids of a type's runs begin, and their task queue, also that of bulk if it is another. */
+/** The prefix of a type's workflow ids and its task queue, such as `webhook-delivery/ on webhooks`, and its bulk task queue if that
+ * differs. */
 function workflowIds(): Record<string, string> {
   return Object.fromEntries(
     workflowTypeNames.map((type) => {
@@ -73,7 +74,7 @@ function workflowIds(): Record<string, string> {
   );
 }
 
-/** What activities/ hands to a worker. A factory only closes over its argument, so that any will do. */
+/** The activities that a worker registers. A factory only stores its argument, so any argument will do. */
 function activityNames(): string[] {
   const factories: ((deps: ActivityDeps) => object)[] = Object.values(activities);
   const anything = { db: {} } as ActivityDeps;
@@ -81,7 +82,7 @@ function activityNames(): string[] {
 }
 
 async function tableNames(): Promise<string[]> {
-  await import('../entities/data-source.ts'); // imports every entity, each of which registers its table
+  await import('../entities/data-source.ts'); // Imports every entity, each of which registers its table.
   return distinct(getMetadataArgsStorage().tables.map(({ name }) => String(name)));
 }
 
@@ -98,7 +99,7 @@ function nodesOf(node: ts.Node): ts.Node[] {
 
 const textOf = (node: ts.Node | undefined): string[] => (node && ts.isStringLiteralLike(node) ? [node.text] : []);
 
-/** The first argument of every call of this function, where it is a text. */
+/** The first argument of every call of this function, if it is a string. */
 const callsOf = (source: ts.SourceFile, name: string): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === name
@@ -106,7 +107,7 @@ const callsOf = (source: ts.SourceFile, name: string): string[] =>
       : [],
   );
 
-/** The texts that properties of this name have. */
+/** The string values of properties with this name. */
 const valuesOf = (source: ts.SourceFile, name: string): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && node.name.text === name
@@ -114,7 +115,7 @@ const valuesOf = (source: ts.SourceFile, name: string): string[] =>
       : [],
   );
 
-/** `const relayChannel = 'relay'`: NOTIFY and LISTEN take no parameters, so that each channel is a constant. */
+/** `const relayChannel = 'relay'`: NOTIFY and LISTEN take no parameters, so each channel is a constant. */
 const channelsOf = (source: ts.SourceFile): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /channel$/i.test(node.name.text)
@@ -122,7 +123,7 @@ const channelsOf = (source: ts.SourceFile): string[] =>
       : [],
   );
 
-/** Whatever has a name and a help text is a metric. */
+/** Each object with a name and a help text is a metric. */
 function metricsOf(source: ts.SourceFile): { name: string; labels: string[] }[] {
   return nodesOf(source)
     .filter((node) => ts.isObjectLiteralExpression(node))

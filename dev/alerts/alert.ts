@@ -1,7 +1,7 @@
 /** The type of an alert, and PromQL that several alerts share. */
 
 export interface Alert {
-  /** The alert fires after this is true for as long as `lasting`. */
+  /** The alert fires after this has been true for the duration `lasting`. */
   readonly expr: string;
   /** In Prometheus's notation: `5m`. */
   readonly lasting: string;
@@ -23,7 +23,7 @@ export function growth(counter: string, window: string, by: readonly string[] = 
 
 /**
  * @param counter a metric's name @param bad matchers of the bad outcome, such as `status="failed"`
- * @param atLeast the fewest bad outcomes within the window, because a share of few events means nothing
+ * @param atLeast the minimum of bad outcomes within the window, because a share of few events means nothing
  * @returns true if their share is above `share`
  */
 export function badShare(

@@ -21,13 +21,14 @@ export const clubAlerts = {
     expr: 'http_event_streams > 1500',
     lasting: '15m',
     severity: 'warning',
-    summary: '{{ $labels.instance }} has {{ $value }} streams open, of the 2,000 that a process takes.',
+    summary: '{{ $labels.instance }} has {{ $value }} open streams; a process allows 2,000.',
   },
   StreamsRefused: {
     expr: `${growth('http_event_streams_refused_total', '15m', ['reason'])} > 20`,
     lasting: '0m',
     severity: 'warning',
-    summary: '{{ $value | humanize }} streams were refused within 15 minutes, by the bound of a {{ $labels.reason }}.',
+    summary:
+      '{{ $value | humanize }} streams were refused within 15 minutes, because of the limit per {{ $labels.reason }}.',
   },
   FirstWordsLate: {
     expr: 'histogram_quantile(0.95, sum by (le) (rate(agent_first_words_seconds_bucket[15m]))) > 15',
@@ -40,27 +41,27 @@ export const clubAlerts = {
     lasting: '0m',
     severity: 'warning',
     summary:
-      'The operator pays for calls of workers that died: {{ $value | humanize }} millionths of a dollar within an hour.',
+      'Model calls of dead workers cost the operator {{ $value | humanize }} millionths of a dollar within an hour.',
   },
   SourcesFail: {
     expr: badShare('agent_sources_total', 'outcome="failed"', { share: 0.5, atLeast: 10, window: '1h' }),
     lasting: '0m',
     severity: 'warning',
-    summary: '{{ $value | humanize }} sources were not indexed within an hour, more than half of all.',
+    summary: '{{ $value | humanize }} sources failed to be indexed within an hour, more than half of all.',
   },
   FfmpegMissing: {
     expr: 'media_ffmpeg_there == 0',
     lasting: '10m',
     severity: 'warning',
     summary:
-      'The worker {{ $labels.instance }} finds no ffmpeg that makes renditions: videos stay as they were uploaded.',
+      'The worker {{ $labels.instance }} finds no ffmpeg that creates renditions. Videos stay as they were uploaded.',
   },
   UploadsRefused: {
     expr: `${growth('upload_writes_refused_total', '15m', ['reason'])} > 20`,
     lasting: '0m',
     severity: 'warning',
     summary:
-      '{{ $value | humanize }} writes of uploads were refused within 15 minutes, by the bound of a {{ $labels.reason }}.',
+      '{{ $value | humanize }} writes of uploads were refused within 15 minutes, because of the limit per {{ $labels.reason }}.',
   },
   RequestsRefused: {
     expr: `${growth('http_request_duration_seconds_count{status="503", route!="/readyz"}', '5m')} > 5`,
@@ -72,6 +73,6 @@ export const clubAlerts = {
     expr: `${growth('http_request_duration_seconds_count{status="500"}', '5m')} > 0`,
     lasting: '0m',
     severity: 'critical',
-    summary: '{{ $value | humanize }} requests have failed by a fault of ours within 5 minutes.',
+    summary: '{{ $value | humanize }} requests have failed by an internal error within 5 minutes.',
   },
 } as const satisfies Record<string, Alert>;

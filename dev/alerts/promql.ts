@@ -1,11 +1,11 @@
-/** Reads PromQL as far as a check of names needs: the series and labels that an expression uses. */
+/** Parses PromQL as far as a check of names needs: the series and labels that an expression uses. */
 
 export interface Asked {
   /** The metric. */
   readonly name: string;
   /** Labels of its matchers. */
   readonly labels: readonly string[];
-  /** The text before it, which shows how it is aggregated. */
+  /** The text before it, which shows its aggregation. */
   readonly before: string;
 }
 
@@ -33,7 +33,7 @@ export function groupingLabelsIn(expr: string): string[] {
   return [...expr.matchAll(labelLists)].flatMap(([, , list = '']) => list.match(/\w+/g) ?? []);
 }
 
-/** Whether the position is in matchers, in a range such as `[5m]`, or in a text. */
+/** Whether the position is in matchers, in a range such as `[5m]`, or in a string. */
 function isInBraces(expr: string, at: number): boolean {
   const before = expr.slice(0, at);
   const open = (start: string, end: string) => before.lastIndexOf(start) > before.lastIndexOf(end);

@@ -44,5 +44,5 @@ function rulesOf(members: Readonly<Record<string, Alert>>): string {
     .join('\n');
 }
 
-/** A YAML text in single quotes, in which only a quote has a meaning. */
+/** A YAML string in single quotes, in which only a quote has a meaning. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;

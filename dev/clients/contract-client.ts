@@ -1,4 +1,4 @@
-/** The typed client of the service, based on openapi-fetch, with one call for each path and method. The tour uses it. */
+/** The typed client for the service, based on openapi-fetch, with one function for each path and method. The tour uses it. */
 import createClient, { type Client, type ClientOptions } from 'openapi-fetch';
 import type { paths } from '../../contract/generated/types.ts';
 

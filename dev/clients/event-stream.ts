@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: unknown;
 }
 
-/** Leaving the loop closes the connection. */
+/** The connection closes when the caller leaves the loop. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
   const text = body.pipeThrough(new TextDecoderStream());
   for await (const { event = 'message', data } of text.pipeThrough(new EventSourceParserStream()))

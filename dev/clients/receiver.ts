@@ -1,4 +1,4 @@
-/** A webhook receiver on this machine, over real TLS. It answers as instructed and records its requests. */
+/** A webhook receiver on this machine, with real TLS. It answers as the test specifies and records its requests. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -13,14 +13,14 @@ export interface ReceivedRequest {
   readonly number: number;
   readonly method: string;
   readonly path: string;
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The raw bytes, which the signature covers. */
   readonly body: Buffer;
   readonly receivedAt: Date;
 }
 
-/** An answer. `hang`: no answer, with the connection left open. `drop`: the connection is cut. */
+/** An answer. `hang`: no answer, with the connection left open. `drop`: the receiver closes the connection. */
 export type Answer =
   | 'hang'
   | 'drop'
@@ -34,7 +34,7 @@ export type Answer =
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** Called with each complete request and its number. It answers 200 if absent. */
+  /** Called with each complete request and its number. If absent, the receiver answers 200. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
   /** A free port if absent. */
   readonly port?: number;
@@ -66,7 +66,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       })
       .catch(() => outgoing.destroy());
   });
-  // A sender must refuse a handshake with a bad certificate; that is not an error of the receiver.
+  // A sender must refuse a handshake with a bad certificate. That is not an error of the receiver.
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

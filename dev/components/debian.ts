@@ -19,7 +19,7 @@ const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
  * A source that downloads packages by apt, with its own package lists, and unpacks them beside the executable. The executable is a script
- * that starts the program by the loader of its own release. Nothing is installed on the system.
+ * that starts the program with the loader of its own release. Nothing is installed on the system.
  */
 export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
   return {
@@ -60,14 +60,14 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
   };
 }
 
-/** @returns the Debian archive that this machine uses, which has the other releases, too @throws Error if its apt sources name none */
+/** @returns the Debian archive that this machine uses, which also has the other releases @throws Error if its apt sources name none */
 async function machineArchive(): Promise<string> {
   const [archive] = await debianArchives();
   if (archive === undefined) throw new Error('The apt sources of this machine name no archive of Debian.');
   return archive;
 }
 
-/** Finds its place when it runs, so that the directory may be moved. */
+/** Finds its directory when it runs, so that the directory may be moved. */
 function startScript(file: string): string {
   return `#!/bin/sh
 root=$(dirname "$(readlink -f "$0")")/root

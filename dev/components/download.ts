@@ -27,8 +27,8 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * The bytes that may wait in memory; more than any file. undici 7 ends the process when a server closes the connection while the response
- * is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
+ * The maximum number of bytes in memory, more than any file has. undici 7 ends the process when a server closes the connection while the
+ * response is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
  */
 const bufferBytes = 1_000_000_000;
 
@@ -105,7 +105,7 @@ async function get(url: string): Promise<Dispatcher.ResponseData> {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
-    // One request for each connection: no open connection keeps the process running.
+    // One request per connection, so that no open connection keeps the process running.
     pipelining: 0,
   }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
   const response = await request(url, { dispatcher, highWaterMark: bufferBytes });

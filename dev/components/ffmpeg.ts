@@ -10,8 +10,8 @@ import { withNpmPackage } from './npm-package.ts';
 const executable = 'ffmpeg';
 
 /**
- * A source that extracts the program from a package of @ffmpeg-installer: others download it during their installation. Each platform has
- * its own package.
+ * A source that extracts the program from a package of @ffmpeg-installer. Other packages download it during their installation. Each
+ * platform has its own package.
  * @param names the argument of `npm pack`, package@version, by platform and architecture
  */
 export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
@@ -30,7 +30,7 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * Builds have no order of versions, so their abilities decide. @returns a clause that says why the worker makes poor renditions with it,
+ * Builds have no ordered versions, so their features decide. @returns a clause that says why the worker creates poor renditions with it,
  * or undefined
  */
 export async function renditionFlaw(program: string): Promise<string | undefined> {
@@ -39,14 +39,14 @@ export async function renditionFlaw(program: string): Promise<string | undefined
   return ffmpeg.finding?.flaw;
 }
 
-/** The codecs of the tests' videos, in addition to those of the worker. */
+/** The codecs of the tests' videos, in addition to the codecs of the worker. */
 const codecs = [
   ['-c:v', 'libx264', '-c:a', 'aac', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'],
   ['-c:v', 'libvpx', '-deadline', 'realtime', '-c:a', 'libopus', '-f', 'webm'],
 ];
 const pressTimeoutMs = 60_000;
 
-/** Encodes a second of video and sound with each codec. @throws Error if that fails, with the reason */
+/** Encodes a second of video and sound with each codec. @throws Error if the encoding fails, with the reason */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

@@ -8,16 +8,16 @@ import { findOnPath, versionFlaw } from './version.ts';
 export interface GoModule {
   /** The argument of `go install`: package@version. */
   readonly module: string;
-  /** The name here; Go uses the last part of its package. */
+  /** The name in this project. Go uses the last part of its package path. */
   readonly executable: string;
-  /** The expected duration, which is shown before it begins, because it can be long. */
+  /** The expected duration, which is printed before a long build begins. */
   readonly duration: string;
 }
 
 /** Go 1.21 and later download the newer Go that a module needs. */
 const goFlaw = versionFlaw({ pattern: /\bgo(\d+\.\d+)|^$/, oldest: '1.21', args: ['version'] });
 
-/** A source that runs `go install`; Go checks the module against its checksum database. */
+/** A source that runs `go install`. Go checks the module against its checksum database. */
 export function goInstall({ module, executable, duration }: GoModule): Source {
   const title = `go install ${module}`;
   return {
@@ -26,7 +26,7 @@ export function goInstall({ module, executable, duration }: GoModule): Source {
       const go = await findOnPath('go', goFlaw);
       report(`  building ${executable} from source with Go: ${duration}`);
       await runCommand(go, ['install', module], {
-        // A GOOS or GOARCH that the user set for another purpose must not apply here.
+        // A GOOS or GOARCH that the user set for another purpose must not apply to this build.
         env: { GOBIN: directory, GOOS: '', GOARCH: '' },
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
       });

@@ -12,7 +12,7 @@ import { findOnPath, versionFlaw } from './version.ts';
 /** The server needs Java 11; Java 8 calls itself 1.8. */
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('./temporal-test-server.pom.xml', import.meta.url));
-/** Java has taken more than a minute on two cores beside other builds. A server that ends is noticed immediately. */
+/** Java has taken more than a minute on two cores beside other builds. A server that exits is noticed immediately. */
 const startTimeoutMs = 180_000;
 
 const wrapper = `#!/bin/sh

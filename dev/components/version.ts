@@ -3,18 +3,19 @@ import { askProgram, firstWords, lookUp } from '../../platform/infra/programs/pr
 import { messageOf } from '../problem.ts';
 
 interface Wanted {
-  /** Finds the version in the program's output; a match without a group is a build without a version. */
+  /** Matches the version in the program's output. A match without a group is a build without a version. */
   readonly pattern: RegExp;
   readonly oldest: string;
   /** Arguments that print the version; `--version` if absent. */
   readonly args?: readonly string[];
-  /** A clause for a version that is too old. */
+  /** The clause for a version that is too old. */
   readonly found?: (version: string) => string;
-  /** A clause for an output without a version. */
+  /** The clause for an output without a version. */
   readonly unknown?: string;
 }
 
-/** @returns a function that checks a program: a clause with the found and the needed version; undefined if it is usable */
+/** @returns a function that checks a program. It returns a clause with the found and the required version, or undefined if the program is
+ * usable */
 export function versionFlaw({
   pattern,
   oldest,
@@ -37,10 +38,10 @@ export function versionFlaw({
 }
 
 /**
- * Finds a program that an installation or a proof needs, and that this project does not provide.
+ * Finds a program that an installation or a proof needs, and that this project does not install.
  * @param flawOf says in a clause why a program is unusable; without it, a program must answer `--version`
  * @returns the path of the first usable program on the PATH
- * @throws Error that says for each program on the PATH why it is unusable
+ * @throws Error says for each program on the PATH why it is unusable
  */
 export async function findOnPath(
   name: string,

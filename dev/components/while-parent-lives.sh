@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs $TEMPORAL_TEST_SERVER_BINARY with the arguments given, and ends it once the process that started this has gone,
-# even if that was killed: the SDK, which starts the time-skipping test server, does not see to that.
+# Runs $TEMPORAL_TEST_SERVER_BINARY with the given arguments. Ends it when the process that started this script has ended,
+# even by SIGKILL, because the SDK, which starts the time-skipping test server, does not do so.
 parent=$PPID
 server=$$
 (

@@ -9,10 +9,10 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { boards, type Panel } from './panels.ts';
 
-/** A variable that Grafana resolves: dashboards name no data source, so that any installation can import them. */
+/** A variable that Grafana resolves. Dashboards name no data source, so that any installation can import them. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** In columns, of 24. */
+/** In columns; Grafana has 24. */
 const width = 8;
 const height = 8;
 

@@ -1,10 +1,10 @@
-/** The content of the dashboards, as data. Every metric of the service is in one of them. */
+/** The content of the dashboards, as data. Each metric of the service is in one of the panels. */
 
 export interface Panel {
   readonly title: string;
-  /** A unit of Grafana: `s`, `short`, `ops`. */
+  /** A Grafana unit: `s`, `short`, `ops`. */
   readonly unit: string;
-  /** PromQL, and the name of its lines. */
+  /** PromQL, and the names of its lines. */
   readonly queries: readonly (readonly [expr: string, legend: string])[];
 }
 

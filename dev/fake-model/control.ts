@@ -1,12 +1,12 @@
 /**
- * How another process tells the fake model what to do, on the same port beside the model's own path:
+ * Controls the fake model from another process, on the same port beside the model's own path:
  *
  *     PUT    /control/next      [script, …]                          the next requests, one script each
  *     PUT    /control/rules     [{"contains": words, "script": …}, …] requests whose question contains the words, or any without them
  *     GET    /control/requests  what it was asked, and what it sent and when
  *     DELETE /control           forgets all of it
  *
- * 204, or 200 with JSON; a script that is no object, or an unknown path, is refused.
+ * The answer is 204, or 200 with JSON. A script that is not an object, or an unknown path, is refused.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';
@@ -50,7 +50,7 @@ function obey(model: Controlled, call: string, text: string): boolean {
   return true;
 }
 
-/** A list of objects, or undefined. */
+/** A list of objects; undefined for any other value. */
 function listIn(text: string): object[] | undefined {
   try {
     const list: unknown = JSON.parse(text);

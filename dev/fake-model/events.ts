@@ -103,10 +103,10 @@ function promptUsage({ input, cacheWrite, cacheRead }: PromptUse) {
 function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
   const result = searchResultsOf(request)[cited.result];
   const blocks = result?.content.slice(cited.start, cited.end) ?? [];
-  const given = 'citedText' in cited ? cited.citedText : undefined;
+  const citedText = 'citedText' in cited ? cited.citedText : undefined;
   return {
     type: 'search_result_location',
-    cited_text: given ?? blocks.map(({ text }) => text).join(''),
+    cited_text: citedText ?? blocks.map(({ text }) => text).join(''),
     source: result?.source ?? '',
     title: result?.title ?? null,
     search_result_index: cited.result,

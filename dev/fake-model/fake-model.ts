@@ -1,7 +1,7 @@
 /**
  * A small server that implements the model's Messages API as a stream, for development and tests. It answers from the search results of a
- * request like a librarian (fake-model/librarian.ts), or follows a script (fake-model/script.ts), and records its requests. It listens
- * only on this machine, and accepts any API key except `invalid`.
+ * request like a librarian (fake-model/librarian.ts), or follows a script (fake-model/script.ts), and records its requests. It listens only
+ * on this machine, and accepts any API key except `invalid`.
  */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -34,15 +34,15 @@ export interface FakeModel {
   readonly url: string;
   /** Oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
-  /** Scripts for the next requests, in order, one each. The rule comes first. */
+  /** Scripts for the next requests, one script for each request, in order. The rule has priority. */
   next(...scripts: readonly Script[]): void;
-  /** Asked first for each request; undefined removes it. */
+  /** A function that chooses the script of each request; undefined removes it. */
   rule(rule: Rule | undefined): void;
-  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
+  /** Resolves with the first `count` requests after their arrival. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
   /** The number of connections that were opened so far. */
   connections(): number;
-  /** How many requests the client closed before their end. */
+  /** The number of requests that the client closed before their end. */
   closedByClient(): number;
   /** Clears requests, scripts, rule and cache. */
   reset(): void;
@@ -60,15 +60,15 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
   let rule: Rule | undefined;
 
   /** @throws Refusal */
-  async function answer(seen: SeenRequest, tooLarge: boolean, response: ServerResponse): Promise<void> {
+  async function answer(record: SeenRequest, tooLarge: boolean, response: ServerResponse): Promise<void> {
     if (tooLarge) throw new Refusal(413, 'Request exceeds the maximum allowed number of bytes.');
-    checkHeaders(seen.headers);
-    const request = readRequest(seen.body);
+    checkHeaders(record.headers);
+    const request = readRequest(record.body);
     const script: Script = { delayMs, ...(rule?.(request, questionOf(request)) ?? queue.shift()) };
     if (script.beginAfterMs !== undefined) await sleep(script.beginAfterMs);
     if (script.neverAnswer) return;
     if (script.drop) {
-      seen.outcome = 'cut';
+      record.outcome = 'cut';
       response.destroy();
       return;
     }
@@ -76,10 +76,10 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
       if (script.retryAfterS !== undefined) response.setHeader('retry-after', String(script.retryAfterS));
       throw new Refusal(script.refuse, `Refused by a script: ${errorTypes[script.refuse]}`);
     }
-    const events = answerEvents(request, script, seen.id, cache);
+    const events = answerEvents(request, script, record.id, cache);
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
     response.flushHeaders();
-    await sendEvents(response, events, script, seen);
+    await sendEvents(response, events, script, record);
   }
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -90,18 +90,18 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
     const id = `req_${crypto.randomUUID().replaceAll('-', '')}`;
     response.setHeader('request-id', id);
     if (path !== '/v1/messages' || incoming.method !== 'POST') return refuse(response, 404, 'Not found', id);
-    const seen = new SeenRequest(requests.length + 1, id, headersOf(incoming), jsonOf(text));
-    requests.push(seen);
+    const record = new SeenRequest(requests.length + 1, id, headersOf(incoming), jsonOf(text));
+    requests.push(record);
     arrivals.emit('request');
     response.on('close', () => {
-      if (seen.outcome === 'open') seen.outcome = 'closed_by_client';
+      if (record.outcome === 'open') record.outcome = 'closed_by_client';
       arrivals.emit('request');
     });
     try {
-      await answer(seen, tooLarge, response);
+      await answer(record, tooLarge, response);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      seen.outcome = 'refused';
+      record.outcome = 'refused';
       refuse(response, error.status, error.message, id);
     }
   }
@@ -158,7 +158,7 @@ function recited(id: string, { deltas, characters }: NonNullable<Script['recite'
 
 /** @throws Refusal 401 or 400 */
 function checkHeaders(headers: SeenRequest['headers']): void {
-  // The current SDK sends the key as a bearer token, simple callers in a header of its own.
+  // The current SDK sends the key as a bearer token. Simple callers send it in its own header.
   const key = headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /, '');
   if (!key) throw new Refusal(401, 'x-api-key header is required');
   if (key === 'invalid') throw new Refusal(401, 'invalid x-api-key');
@@ -172,7 +172,7 @@ function refuse(response: ServerResponse, status: RefusalStatus, message: string
   response.end(JSON.stringify(errorBody(errorTypes[status], message, id)));
 }
 
-/** Reads the whole body, even if it is too large: a client that still sends does not read an answer. */
+/** Reads the whole body, even if it is too large, because a client that still sends does not read an answer. */
 async function bodyOf(incoming: IncomingMessage): Promise<{ text: string; tooLarge: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -6,7 +6,7 @@ import { questionOf, searchResultsOf, type ModelRequest } from './request.ts';
 
 /** One text block of an answer. */
 export interface AnswerBlock {
-  /** The deltas of the stream; joined, they are the text. */
+  /** The deltas of the stream, which together are the text. */
   readonly deltas: readonly string[];
   readonly citations: readonly Cited[];
 }
@@ -27,10 +27,10 @@ interface Sentence extends Cited {
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
 const maxCited = 3;
-/** Words are compared by their beginning without a last s, because plurals and endings differ after it. */
+/** Words are compared by their first letters without a last s, because plurals and endings differ at the end. */
 const comparedLetters = 6;
 const shortestWord = 4;
-/** Words that form questions and do not name their subject. */
+/** Question words that do not name their subject. */
 const askingWords = new Set(
   'about does from have here into long many much must shall should that their them then there these they this what when where which whom whose will with would your como deve devem esse essa este esta isso isto mais muito onde para pela pelo porque qual quais quando quanto quantos quem sobre tenho'.split(
     ' ',

@@ -1,6 +1,6 @@
 /**
  * A request of the Messages API, with the service's checks that matter to this product. It is stricter in one point: the service joins
- * consecutive turns of one role, and this refuses them.
+ * consecutive turns of one role, and this server refuses them.
  */
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';

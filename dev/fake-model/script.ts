@@ -1,7 +1,7 @@
 /**
  * Instructions of a test for the fake model's answer to a request. They are plain data, so that another process can send them too. Events
- * are counted as they are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. A model that thinks
- * sends four more after the first.
+ * are counted in the order of sending: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. A model that
+ * thinks sends four more after the first.
  */
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
@@ -18,7 +18,7 @@ export type StopReason =
   | 'refusal'
   | 'model_context_window_exceeded';
 
-/** The target of a citation. Missing values come from the request; given values are sent even if they are wrong. */
+/** The target of a citation. Missing values come from the request. Given values are sent even if they are wrong. */
 export interface ScriptedCitation {
   readonly result: number;
   readonly start: number;
@@ -37,11 +37,11 @@ export interface Script {
   /** Cuts the connection instead of an answer. */
   readonly drop?: boolean;
 
-  /** The deltas of the only text block, instead of the librarian's; half characters and empty deltas are sent unchanged. */
+  /** The deltas of the only text block, instead of the librarian's deltas. Half characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
   /** Like `answer`, for several text blocks. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
-  /** Sends this many deltas with this many characters, different for each request; for load. */
+  /** Sends this number of deltas with this number of characters, different for each request, for load tests. */
   readonly recite?: { readonly deltas: number; readonly characters: number };
   readonly stopReason?: StopReason;
 
@@ -56,7 +56,7 @@ export interface Script {
   readonly cutAfter?: number;
   /** Also sends half of the next event before the cut. */
   readonly cutInside?: boolean;
-  /** Ends the response normally after this many events, as if it were complete. */
+  /** Ends the response normally after this number of events, as if it were complete. */
   readonly endAfter?: number;
   /** Sends nothing more after this many events, and keeps the connection open. */
   readonly silentAfter?: number;

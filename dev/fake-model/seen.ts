@@ -15,7 +15,7 @@ export class SeenRequest {
   readonly number: number;
   /** The value of the header `request-id`. */
   readonly id: string;
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The JSON of the body; its text if it is not JSON. */
   readonly body: unknown;

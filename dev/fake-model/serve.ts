@@ -1,10 +1,10 @@
-/** The fake model as a process of its own, until it is stopped: what `npm start -- --fake-model` and the bench run. */
+/** The fake model as a separate process that runs until it is stopped. `npm start -- --fake-model` and the bench run it. */
 import { startFakeModel } from './fake-model.ts';
 import { interruption } from '../interruption.ts';
 import { portsFromEnvironment } from '../stack/ports.ts';
 import { runScript, say } from '../problem.ts';
 
-/** About the pace of a real model's deltas, so that a reader sees them come. */
+/** About the pace of a real model's deltas, so that a reader sees them arrive. */
 const delayMs = 40;
 
 await runScript(async () => {

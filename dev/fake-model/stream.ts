@@ -21,7 +21,7 @@ export async function sendEvents(
   let deltas = 0;
   for (const event of events.slice(0, stop.after)) {
     if (event.delta !== undefined) {
-      // Measured from the beginning, not from delta to delta, so that a late timer does not slow the whole stream down.
+      // Measured from the beginning, not from delta to delta, so that a late timer does not slow down the whole stream.
       await pause(begunAt + deltas * (script.delayMs ?? 0));
       deltas += 1;
     }

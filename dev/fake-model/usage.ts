@@ -1,8 +1,8 @@
 /**
- * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600
- * tokens, the most that the service counts for an image of usual size. Each message adds three. The cache works like the service's: it
- * stores a prefix that ends at a block with `cache_control` and has at least 1,024 tokens, for five minutes (or an hour) since the last
- * read. A breakpoint finds the stored prefix at itself or at one of the twenty blocks before it.
+ * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
+ * the maximum of the service for an image of usual size. Each message adds three. The cache works like the service's cache. It stores a
+ * prefix that ends at a block with `cache_control` and has at least 1,024 tokens. It stores the prefix for five minutes (or an hour) since
+ * the last read. A breakpoint finds the stored prefix at its own block or at one of the twenty blocks before.
  */
 import { createHash } from 'node:crypto';
 import { everyBlock, type Block, type ModelRequest } from './request.ts';
@@ -28,7 +28,7 @@ function tokensOf(text: string): number {
 }
 
 export class PromptCache {
-  /** The end of the storage of each prefix, by its hash. */
+  /** When the storage of each prefix ends, by the hash of the prefix. */
   readonly #kept = new Map<string, { until: number; lifeMs: number }>();
 
   /**

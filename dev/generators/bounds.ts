@@ -1,4 +1,4 @@
-/** Every bound of one person, club or source, taken from the data that the service itself uses. A new bound is a new row here. */
+/** Every bound of one person, club or source, from the data that the service itself uses. A new bound is a new row in this file. */
 import { bounds as downloadBounds } from '../../api/files/download-permits.ts';
 import { resumableUploads, singleUploads } from '../../api/files/upload-permits.ts';
 import * as limits from '../../api/rate-limits/rules.policy.ts';
@@ -37,10 +37,10 @@ import { variablesIn } from '../../platform/infra/variables.ts';
 
 export interface Bound {
   readonly what: string;
-  /** The owner of the share: a club, a person, a source, a file, a process. */
+  /** The owner of the share: a club, a person, a source, a file or a process. */
   readonly of: string;
   readonly most: string;
-  /** The answer to a caller beyond the bound, or the effect. */
+  /** The answer to a caller beyond the bound, or another effect. */
   readonly beyond: string;
 }
 
@@ -89,7 +89,7 @@ function sharesOf(kind: SpenderKind): Bound[] {
 /** A setting, with its default. */
 const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
   const variable = variablesIn(declarations).find((one) => one.name === name);
-  if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is no variable of config.ts.`);
+  if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is not a variable of config.ts.`);
   return { what, of, most: `${variable.fallback ?? ''} (\`${name}\`)`, beyond };
 };
 
@@ -137,14 +137,14 @@ const places: Section = {
       what: 'Facts and wakes that a relay handles',
       of: 'club',
       most: number(maxPerClub),
-      beyond: 'waits; others go first',
+      beyond: 'waits; other rows go first',
     },
     { what: 'Facts and wakes that a relay handles', of: 'process', most: number(maxInFlight), beyond: 'waits' },
     {
       what: 'Files that are processed, read for agents, or moved',
       of: 'club',
       most: 'as many permits as are still free (ENG-20)',
-      beyond: 'waits; others go first',
+      beyond: 'waits; other files go first',
     },
     ...(['indexing', 'moves'] as const).map((queue) => ({
       what: `Steps on the queue \`${queue}\``,

@@ -44,8 +44,8 @@ function readMessage(text: string): Message {
 /** @returns the text of `domain/language/arguments.ts` */
 export function argumentTypes(): string {
   const lines = Object.entries(en).map(([key, text]) => {
-    const { arguments: given } = readMessage(text);
-    const fields = [...given].map(([name, type]) => `${name}: ${type}`).join('; ');
+    const { arguments: entries } = readMessage(text);
+    const fields = [...entries].map(([name, type]) => `${name}: ${type}`).join('; ');
     return `  '${key}': ${fields === '' ? 'Record<never, never>' : `{ ${fields} }`};`;
   });
   return `/** Generated from catalogues/en.ts by \`npm run generate\`: the arguments of each message. */
@@ -57,7 +57,7 @@ export type MessageKey = keyof MessageArguments;
 `;
 }
 
-/** Counts that people see are small: a category that only millions have falls back to `other`. */
+/** Counts that people see are small, so a category that only millions have falls back to `other`. */
 const categoriesOf = (language: string) => {
   const rules = new Intl.PluralRules(language);
   return [...new Set(Array.from({ length: 1_001 }, (_, count) => rules.select(count)))];
@@ -93,8 +93,8 @@ function messageProblems(language: string, text: string, english: Message): stri
   } catch (error) {
     return [`is no ICU message: ${error instanceof Error ? error.message : String(error)}.`];
   }
-  const listed = (given: ReadonlyMap<string, unknown>) =>
-    [...given].map(([name, type]) => `${name} (${String(type)})`).join(', ');
+  const listed = (entries: ReadonlyMap<string, unknown>) =>
+    [...entries].map(([name, type]) => `${name} (${String(type)})`).join(', ');
   const missing = message.plurals.flatMap((options) =>
     [...categoriesOf(language), 'other'].filter((category) => !options.includes(category)),
   );
@@ -102,7 +102,7 @@ function messageProblems(language: string, text: string, english: Message): stri
     ...(listed(message.arguments) === listed(english.arguments)
       ? []
       : [`has the arguments ${listed(message.arguments)} instead of ${listed(english.arguments)}.`]),
-    ...(listed(message.selects) === listed(english.selects) ? [] : ['has other options than in English.']),
+    ...(listed(message.selects) === listed(english.selects) ? [] : ['has other options than the English message.']),
     ...(missing.length === 0 ? [] : [`lacks the plural forms ${[...new Set(missing)].join(', ')}.`]),
   ];
 }

@@ -1,8 +1,8 @@
-/** `printed-code-points.ts`: the code points that the fonts of certificates have glyphs for, by the cmap of each file. */
+/** Generates `printed-code-points.ts`: the code points for which the fonts of certificates have glyphs, by the cmap of each file. */
 import { commonFamilies, isInRanges } from '../../domain/learning/certificates/letters/font-files.ts';
 import { readFont } from '../../domain/learning/certificates/letters/fonts.ts';
 
-/** The location of the text, from the project's directory. */
+/** The path of the text, from the project's directory. */
 export const certificateLettersFile = 'domain/learning/certificates/letters/printed-code-points.ts';
 
 /** @returns the text of the file; it takes some seconds, because every font is decompressed */

@@ -22,7 +22,7 @@ export const setByChart: Readonly<Record<string, string | undefined>> = {
   MEDIA_WORK_DIRECTORY: undefined,
 };
 
-/** Also needed in a cluster, because their defaults are for a development machine. */
+/** Also required in a cluster, because their defaults are for a development machine. */
 const neededInCluster = ['PUBLIC_URL', 'FILES_URL', 'TEMPORAL_ADDRESS', 'MAIL_FROM', 'CLASSROOM_URL', 'DASHBOARD_URL'];
 
 const isNeeded = ({ name, isRequired }: Variable<unknown>): boolean => isRequired || neededInCluster.includes(name);

@@ -49,7 +49,7 @@ ${texts.join('\n')}`;
 
 const lineLength = 118;
 
-/** @returns lines of a comment that break between words */
+/** @returns Returns lines of a comment that break between words. */
 function wrapped(text: string): string[] {
   const lines: string[] = [];
   let line = '#';

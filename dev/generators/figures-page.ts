@@ -1,4 +1,4 @@
-/** docs/reference/figures.md and docs/reference/proofs.md, made from the files of bench/figures. */
+/** Generates docs/reference/figures.md and docs/reference/proofs.md from the files of bench/figures. */
 import { globSync } from 'node:fs';
 import { figuresDirectory, readSuiteFigures, type Aim, type Figure, type SuiteFigures } from '../../bench/figures.ts';
 
@@ -8,7 +8,7 @@ export function allSuiteFigures(): SuiteFigures[] {
   return names.toSorted().map(readSuiteFigures);
 }
 
-/** The suites of `npm run prove`, which have a page of their own. */
+/** The suites of `npm run prove`, which have their own page. */
 const proofSuites: readonly string[] = ['proofs', 'simulation'];
 
 /** @returns docs/reference/figures.md: the figures of the benchmarks */

@@ -1,5 +1,5 @@
 /** The import graph of the product: which folder imports from which, and the arrows against the order of folders. */
-import fs, { readFileSync } from 'node:fs'; // globSync from its module object, because an older Node must reach the message that refuses it
+import fs, { readFileSync } from 'node:fs'; // globSync is imported from its module object, so that an older Node can print the message that refuses it.
 import path from 'node:path';
 
 /**
@@ -51,7 +51,7 @@ const levels: readonly (readonly string[])[] = [
   ['main.ts'],
 ];
 
-/** Units that may import types of each other: processes describe each other's interfaces, but share no code. */
+/** Units that may import types of each other. Processes describe each other's interfaces, but share no code. */
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
@@ -97,17 +97,17 @@ export function importsOf(file: string, text: string): Import[] {
   ];
 }
 
-/** @throws Error for a file in a folder that `levels` does not name */
+/** @throws Error for a file in a folder that is missing in `levels` */
 export function unitOf(file: string): string {
   const units = levels.flat().filter((unit) => file === unit || file.startsWith(`${unit}/`));
   const unit = units.toSorted((one, other) => other.length - one.length)[0];
   if (unit === undefined)
-    throw new Error(`${file} has no place in the order of folders: add it to dev/generators/import-graph.ts.`);
+    throw new Error(`${file} is missing in the order of folders: add it to dev/generators/import-graph.ts.`);
   return unit;
 }
 
 /**
- * @param fold returns the name under which a unit is drawn
+ * @param fold returns the name of a unit in the graph
  * @returns the arrows between different units, by their names
  */
 export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {
@@ -159,9 +159,9 @@ export function importsPage(imports: readonly Import[]): string {
   const backward = arrows.filter(({ isBackward }) => isBackward);
   const counts = (title: string, drawn: readonly Arrow[]) =>
     `| ${title} | ${drawn.length} | ${drawn.filter(({ isBackward }) => isBackward).length} | ${mutualPairs(drawn).length} |`;
-  const targets = (unit: string, wanted: boolean) =>
+  const targets = (unit: string, wantsBackward: boolean) =>
     arrows
-      .filter(({ from, isBackward }) => from === unit && isBackward === wanted)
+      .filter(({ from, isBackward }) => from === unit && isBackward === wantsBackward)
       .map(({ to, imports: { length } }) => `${short(to)} ${length}`)
       .join(', ');
   return `# Imports between folders

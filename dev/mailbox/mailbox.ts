@@ -1,6 +1,6 @@
 /**
  * The mailbox of development and tests: a real SMTP server that stores every message. It shows messages to people in a browser and to
- * programs as JSON, and can be instructed to refuse. No message ever leaves it.
+ * programs as JSON, and can be told to refuse. No message ever leaves it.
  */
 import type { AddressInfo } from 'node:net';
 import { MessageStore, type Message, type MessageFilter, type Summary } from './messages.ts';
@@ -23,7 +23,8 @@ export interface Mailbox {
   readonly smtpUrl: string;
   /** The pages for people; below it GET /api/messages?to= and GET /api/messages/{id}. */
   readonly httpUrl: string;
-  /** A JSON line for every accepted message, written before its sender gets the answer. It proves "never sent twice". */
+  /** The file with a JSON line for every accepted message. A line is written before its sender gets the answer, so it proves that no
+   * message was sent twice. */
   readonly logFile: string;
   /** Accepted messages, newest first, without bodies. */
   summaries(filter?: MessageFilter): readonly Summary[];
@@ -31,9 +32,9 @@ export interface Mailbox {
   messages(filter?: MessageFilter): Promise<readonly Message[]>;
   /** The newest message that matches, now or within the time. @throws Error if there is none */
   waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
-  /** Lets one or several of the next conversations fail. Faults queue up; each is used once or `times` times. */
+  /** Makes one or several of the next conversations fail. Faults queue up, and each is used once or `times` times. */
   failNext(fault: Fault): void;
-  /** Forgets all unused faults. */
+  /** Removes all unused faults. */
   succeed(): void;
   stop(): Promise<void>;
 }
@@ -54,7 +55,7 @@ export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
     await smtp.stop();
     throw error;
   });
-  // From now on, a broken connection is not a fault of the mailbox.
+  // From this moment on, a broken connection is not a fault of the mailbox.
   smtp.server.on('error', () => undefined);
 
   return {

@@ -30,7 +30,7 @@ export interface Message extends Summary {
   readonly text: string;
   /** Absent if the message has only text. */
   readonly html?: string;
-  /** By name in lower case; the last value if a header occurs several times. */
+  /** Headers by name in lower case. If a header occurs several times, its last value. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -116,7 +116,7 @@ export class MessageStore {
       };
       this.#arrivals.on('message', listener);
       const timer = setTimeout(
-        () => reject(new Error(`No such message within ${timeoutMs} ms; ${this.#summaries.length} others are there.`)),
+        () => reject(new Error(`No such message within ${timeoutMs} ms; ${this.#summaries.length} others exist.`)),
         timeoutMs,
       );
       arrivals.signal.addEventListener('abort', () => {

@@ -6,7 +6,7 @@ import type { Envelope } from './messages.ts';
 /** The kind of a fault, and its point in the conversation. */
 export type Fault = (
   | {
-      /** `message`: after the final dot, when the sender cannot know the outcome if the connection is cut. */
+      /** `message`: after the final dot, where the sender cannot know the outcome if the connection closes. */
       readonly at: 'connect' | 'mail' | 'rcpt' | 'message';
       /** An SMTP status such as 451 or 550; with `drop` the connection is cut without an answer. */
       readonly reply: number | 'drop';
@@ -14,11 +14,11 @@ export type Fault = (
   /** During the message, before the final dot. */
   | { readonly at: 'data'; readonly reply: 'drop' }
 ) & {
-  /** How many times; once if absent. */
+  /** The number of uses; once if absent. */
   readonly times?: number;
   /** Only for this recipient; not for `connect` and `mail`, which come before the recipient is known. */
   readonly to?: string;
-  /** With `message`: the message is stored nevertheless, and only its sender does not learn that. */
+  /** Stores a message nevertheless if the fault is at `message`. Only its sender does not learn that. */
   readonly kept?: boolean;
 };
 
@@ -77,7 +77,7 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
   return {
     server,
     faults,
-    /** Accepts no more connections, and cuts the connections in the senders' pools. */
+    /** Accepts no more connections, and closes the connections in the pools of senders. */
     stop: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

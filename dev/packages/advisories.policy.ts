@@ -1,6 +1,6 @@
-/** Judges known advisories about our packages from the report of `npm audit`: some fail `npm run check`, the others are only listed. */
+/** Evaluates known advisories about our packages from the report of `npm audit`. Some fail `npm run check`; the others are only listed. */
 
-/** An entry of dev/packages/accepted-advisories.json: it was examined, and does not harm the service before the date. */
+/** An entry of dev/packages/accepted-advisories.json. It was examined, and does not harm the service before the date. */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
@@ -16,14 +16,14 @@ interface Advisory {
   readonly range: string;
 }
 
-/** The parts of the output of `npm audit --json` that are read here. */
+/** The parts of the output of `npm audit --json` that this file uses. */
 export interface AuditReport {
   readonly vulnerabilities: Readonly<
     Record<string, { readonly via: readonly (string | Advisory)[]; readonly nodes: readonly string[] }>
   >;
 }
 
-/** The parts of package-lock.json that are read here. */
+/** The parts of package-lock.json that this file uses. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean } | undefined>>;
 }
@@ -31,7 +31,7 @@ export interface LockFile {
 interface Judgement {
   /** A line for each advisory that fails the check. */
   readonly refused: readonly string[];
-  /** A line for each other advisory, and for each accepted advisory that is not reported any more. */
+  /** A line for each other advisory, and for each accepted advisory that is no longer reported. */
   readonly listed: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export function judgeAdvisories(
   for (const [name, { via, nodes }] of Object.entries(vulnerabilities)) {
     const isOfService = nodes.some((node) => packages[node]?.dev !== true);
     for (const advisory of via) {
-      if (typeof advisory === 'string') continue; // the package only depends on another package of the report
+      if (typeof advisory === 'string') continue; // The package only depends on another package of the report.
       const id = idOf(advisory);
       listedIds.add(id);
       const acceptance = accepted.find((one) => one.id === id && one.until >= today);
@@ -72,7 +72,7 @@ export function judgeAdvisories(
 
 const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
-/** @param answer of `npm audit --json` @returns the report; or why there is none, without the registry's address */
+/** @param answer of `npm audit --json` @returns the report; or the reason why there is none, without the registry's address */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
   let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
   try {

@@ -1,7 +1,7 @@
 /**
- * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds the optional packages for other platforms to package-lock.json. npm
- * leaves them out if the configured registry does not have them. Without them `npm ci` refuses the lock file on every machine. The added
- * entries have version and platform; npm finds the rest when it needs one.
+ * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds the optional packages for other platforms to
+ * package-lock.json. npm omits them if the configured registry does not have them, and then `npm ci` refuses the lock file on every machine.
+ * The added entries have version and platform; npm finds the rest when it needs it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -19,7 +19,7 @@ lock.packages = Object.fromEntries(packages.toSorted(([a], [b]) => a.localeCompa
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 process.stdout.write(`${added.length} packages added to the lock file.\n`);
 
-/** Whether npm finds the package from here: in this package's node_modules or in one above. */
+/** Whether npm finds the package from this directory: in this package's node_modules or in a parent directory. */
 function isLocked(where, name) {
   for (let folder = where; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     if (lock.packages[`${folder ? `${folder}/` : ''}node_modules/${name}`]) return true;
@@ -29,7 +29,7 @@ function isLocked(where, name) {
 
 function entryFor(name, version, { dev, engines }) {
   const [, os, cpu, libc] = platform.exec(name) ?? [];
-  if (!os) throw new Error(`${name} names no platform, so npm left it out for another reason.`);
+  if (!os) throw new Error(`${name} names no platform, so npm omitted it for another reason.`);
   return {
     version,
     cpu: [cpu],

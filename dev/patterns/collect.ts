@@ -1,5 +1,6 @@
 /**
- * Finds the regular expressions that read text from outside: those in the product's code, and those that Ajv compiles from the contract.
+ * Finds the regular expressions that read text from outside. They come from the product's code, and from the contract, whose patterns Ajv
+ * compiles.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,19 +14,19 @@ export interface Pattern {
 }
 
 /** A pattern that is built at run time, so its cost cannot be judged in advance. */
-export interface MadePattern {
+export interface RuntimePattern {
   place: string;
   code: string;
 }
 
 export interface Found {
   patterns: Pattern[];
-  made: MadePattern[];
+  runtimePatterns: RuntimePattern[];
 }
 
 /** @param file its path from the project's directory @param text of TypeScript or JavaScript */
 export function patternsIn(file: string, text: string): Found {
-  const found: Found = { patterns: [], made: [] };
+  const found: Found = { patterns: [], runtimePatterns: [] };
   const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const constants = constantsOf(parsed);
   const visit = (node: ts.Node): void => {
@@ -35,7 +36,7 @@ export function patternsIn(file: string, text: string): Found {
       const [source, flags] = (node.arguments ?? []).map((argument) => textOf(argument, constants));
       const isWritten = source !== undefined && (node.arguments?.length === 1 || flags !== undefined);
       if (isWritten) found.patterns.push({ source, flags: flags ?? '', place });
-      else found.made.push({ place, code: node.getText() });
+      else found.runtimePatterns.push({ place, code: node.getText() });
     }
     ts.forEachChild(node, visit);
   };
@@ -63,7 +64,7 @@ function constantsOf(file: ts.SourceFile): Constants {
   );
 }
 
-/** @returns the string of the expression, with constants of the file inserted; undefined if it depends on the run */
+/** @returns the string of the expression, with constants of the file inserted; undefined if it depends on values at run time */
 function textOf(node: ts.Expression, constants: Constants): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isIdentifier(node)) {
@@ -118,7 +119,7 @@ export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   const file = 'node_modules/ajv-formats/dist/formats.js';
   const text = readFileSync(new URL(import.meta.resolve('ajv-formats/dist/formats.js')), 'utf8');
   const lines = text.split('\n');
-  /** A format has its own line in the table. */
+  /** Each format has its own line in the table. */
   const isOfAnotherFormat = ({ place }: Pattern) => {
     const line = lines[Number(place.split(':')[1]) - 1] ?? '';
     const name = /^ {4}"?([\w-]+)"?: /.exec(line)?.[1];
@@ -134,6 +135,6 @@ export function patternsOfProduct(directory: string, files: readonly string[]): 
   const { patterns, formats } = patternsOfContract(contract);
   return {
     patterns: [...all.flatMap((one) => one.patterns), ...patterns, ...patternsOfFormats(formats)],
-    made: all.flatMap(({ made }) => made),
+    runtimePatterns: all.flatMap(({ runtimePatterns }) => runtimePatterns),
   };
 }

@@ -1,12 +1,12 @@
-/** Patterns that recheck refuses and that stay, each with its reason. The contract has promised them to callers unchanged. */
+/** Patterns that recheck refuses and that stay, each with its reason. Callers already depend on these patterns of the contract. */
 export const exceptions: ReadonlyMap<string, string> = new Map([
   [
     String.raw`/^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u`,
-    'Linear: it matches only at the start, and after `.*` each step back looks at five characters at most.',
+    'Linear, because it matches only at the start, and each step back after `.*` looks at five characters at most.',
   ],
   [
     String.raw`/^[^\r\n]*\S[^\r\n]*$/u`,
-    'Quadratic, in at most 100 characters: Ajv judges `maxLength` first and stops at the first fault.',
+    'Quadratic, in at most 100 characters. Ajv checks `maxLength` first and stops at the first fault.',
   ],
 ]);
 
@@ -14,6 +14,6 @@ export const exceptions: ReadonlyMap<string, string> = new Map([
 export const madeAtRunTime: ReadonlyMap<string, string> = new Map([
   [
     'contract/validators.ts: new RegExp(pattern, flags)',
-    'Ajv compiles them from the patterns of the contract, which are judged in the bundled contract.',
+    'Ajv compiles the patterns of the contract. They are judged in the bundled contract.',
   ],
 ]);

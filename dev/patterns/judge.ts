@@ -1,16 +1,16 @@
 /** Decides by recheck whether a regular expression takes linear time at most. */
 import type { Pattern } from './collect.ts';
 
-/** The machine may be busy: recheck decides most patterns in milliseconds, the slowest in some seconds. */
+/** A long time limit for busy machines. recheck decides most patterns in milliseconds, and the slowest in some seconds. */
 const timeoutMs = 120_000;
 
 /** @returns why the pattern may not stay; undefined for a pattern that is linear in the length of every text */
 export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
-  process.env['RECHECK_BACKEND'] = 'pure'; // works equally on every platform, without an external program
+  process.env['RECHECK_BACKEND'] = 'pure'; // This checker works equally on every platform, without an external program.
   const { checkSync } = await import('recheck');
   const result = checkSync(source, flags, { timeout: timeoutMs, randomSeed: 1 });
   if (result.status === 'safe') return undefined;
   if (result.status === 'unknown')
-    return `recheck cannot tell how long it takes (${result.error.kind}). Write it more simply, or look through the text by hand.`;
+    return `recheck cannot determine its time (${result.error.kind}). Write it more simply, or search the text without a pattern.`;
   return `it takes ${result.complexity.summary} time, such as for ${result.attack.pattern}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json; `npm run generate` starts it.
- * With `--check`, as in `npm run check`, it fails if a pattern has not been judged. With `--all` it judges all patterns again, which takes
- * some minutes: `npm run check -- patterns --all`.
+ * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. `npm run generate` starts it.
+ * The option `--check`, which `npm run check` uses, makes it fail if a pattern has not been judged. The option `--all` judges all patterns
+ * again, which takes some minutes: `npm run check -- patterns --all`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { projectDirectory } from '../project.ts';
@@ -21,21 +21,21 @@ interface Verdicts {
 const written = ({ source, flags }: Pattern) => `/${source}/${flags}`;
 
 async function main(options: readonly string[]): Promise<void> {
-  const { patterns, made } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
+  const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
   const checker = `recheck ${checkerVersion()}`;
   const known = new Set(options.includes('--all') ? [] : linearBefore(checker));
   const byText = new Map(
     patterns.flatMap((pattern) => (exceptions.has(written(pattern)) ? [] : [[written(pattern), pattern] as const])),
   );
-  const faults = made
+  const faults = runtimePatterns
     .filter(({ place, code }) => !madeAtRunTime.has(`${place.split(':')[0]}: ${code}`))
-    .map(({ place, code }) => `${place}: ${code} is put together at run time. Write the pattern as a literal.`);
+    .map(({ place, code }) => `${place}: ${code} is composed at run time. Write the pattern as a literal.`);
   const unknown = [...byText].filter(([text]) => !known.has(text));
   if (options.includes('--check')) {
     const isStale = [...known].some((text) => !byText.has(text));
     for (const [text, { place }] of unknown)
       faults.push(`${place}: ${text} has not been judged. Run npm run generate.`);
-    if (isStale) faults.push('dev/patterns/verdicts.json has patterns that are gone. Run npm run generate.');
+    if (isStale) faults.push('dev/patterns/verdicts.json has patterns that no longer exist. Run npm run generate.');
   } else {
     for (const [text, pattern] of unknown) {
       const fault = await faultOf(pattern);

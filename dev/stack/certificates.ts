@@ -1,4 +1,4 @@
-/** A local certificate authority, so that receivers on this machine are reachable by real HTTPS. */
+/** A local certificate authority, so that receivers on this machine have real HTTPS. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ export interface Certificate {
 }
 
 export interface IssueOptions {
-  /** Whether the certificate expired yesterday. */
+  /** Whether the certificate is already expired, since yesterday. */
   readonly expired?: boolean;
   /** Whether the certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
@@ -41,7 +41,7 @@ const authorityYears = 10;
 const certificateDays = 397;
 const dayMs = 86_400_000;
 
-/** Creates a new authority. It ends with the process unless {@link authorityIn} stores it. */
+/** Creates a new authority. It exists only in this process unless {@link authorityIn} stores it. */
 export async function makeAuthority(): Promise<Authority> {
   const { certificate, keys } = await generateAuthority();
   return authorityOf(certificate, keys.privateKey);
@@ -64,7 +64,7 @@ export async function authorityIn(directory: string): Promise<{ authority: Autho
   const { certificate, keys } = await generateAuthority();
   await mkdir(directory, { recursive: true });
   await writeFile(keyFile, await privateKeyPem(keys.privateKey), { mode: 0o600 });
-  // The certificate is written last and atomically: without it the pair counts as missing.
+  // The certificate is written last and atomically. Without it the pair counts as missing.
   await writeFile(`${file}.new`, certificate.toString('pem'));
   await rename(`${file}.new`, file);
   return { authority: authorityOf(certificate, keys.privateKey), file };
@@ -120,7 +120,7 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), PemConverter.PrivateKeyTag);
 }
 
-/** Positive, as the standard requires: the first bit is 0. */
+/** The number must be positive, so its first bit is 0. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16));
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;

@@ -1,5 +1,5 @@
 /**
- * Child processes. Their output goes to a file. They are stopped by their own id, first by a signal and then by SIGKILL. They end with
+ * Child processes. Their output goes to a file. To stop one, this module sends a signal to its own id, and later SIGKILL. Children end with
  * this process, however it ends.
  */
 import { spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ export interface ChildOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment; that of this process if absent. */
+  /** The whole environment; if absent, the environment of this process. */
   readonly env?: Environment;
   readonly cwd?: string;
   /** The file of the output; the file of the previous run is kept as `<file>.previous`. */
@@ -23,15 +23,15 @@ export interface ChildOptions {
   readonly stopSignal?: NodeJS.Signals;
   /** The time that it may take to end before it is killed. */
   readonly graceMs?: number;
-  /** The user of the process, if it is another one. */
+  /** The user of the process, if it is another user. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether this process had asked it to end. */
-  readonly asked: boolean;
+  /** Whether this process requested its end. */
+  readonly wasRequested: boolean;
 }
 
 export interface Child {
@@ -72,13 +72,13 @@ export function startChild(options: ChildOptions): Child {
   });
   if (typeof output === 'number') closeSync(output);
 
-  let wasAsked = false;
+  let isStopRequested = false;
   const release = child.pid === undefined ? () => undefined : guard(child.pid, stopSignal);
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       release();
-      resolve({ code, signal, asked: wasAsked });
+      resolve({ code, signal, wasRequested: isStopRequested });
     });
   });
   exited.catch(() => undefined);
@@ -88,7 +88,7 @@ export function startChild(options: ChildOptions): Child {
     pid: child.pid,
     exited,
     async stop() {
-      wasAsked = true;
+      isStopRequested = true;
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       child.kill(stopSignal);
       const firmly = setTimeout(() => child.kill('SIGKILL'), options.graceMs ?? usualGraceMs);
@@ -100,7 +100,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Whether a process with this id exists, whichever user owns it. */
+/** Whether a process with this id exists, regardless of its user. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -113,7 +113,7 @@ export function isAlive(pid: number): boolean {
 export function describeExit(child: Child, exit: Exit): string {
   const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
   const lines = child.lastLines();
-  return `${child.name} ended unexpectedly (${how}).${lines === '' ? '' : ` Its last words:\n${lines}`}`;
+  return `${child.name} ended unexpectedly (${how}).${lines === '' ? '' : ` Its last output:\n${lines}`}`;
 }
 
 function guard(pid: number, signal: NodeJS.Signals): () => void {
@@ -121,7 +121,7 @@ function guard(pid: number, signal: NodeJS.Signals): () => void {
   const shell = spawn('/bin/sh', args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   shell.on('error', () => undefined);
   shell.stdin.on('error', () => undefined);
-  // The guard must not keep this process running.
+  // The guard must not prevent this process from exiting.
   shell.unref();
   return () => void shell.stdin.end('ended\n');
 }

@@ -1,4 +1,4 @@
-/** Runs a command to its end, for installations. Its output is shown only when it fails. */
+/** Runs a command to its end, for installations. Prints its output only if it fails. */
 import { spawn } from 'node:child_process';
 import type { Environment } from '../../config.ts';
 
@@ -7,9 +7,9 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Called every 15 s while the command runs, with the whole seconds so far. */
   readonly stillRunning?: (seconds: number) => void;
-  /** After this many milliseconds the command is stopped. */
+  /** After this number of milliseconds the command is stopped. */
   readonly timeoutMs?: number;
-  /** The user of the process, if it is another one. */
+  /** The user of the process, if it is another user. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
@@ -18,7 +18,7 @@ const heartbeatMs = 15_000;
 /**
  * Runs one command without a shell.
  * @returns its standard output, then its standard error
- * @throws Error with the last lines of the output, or the reason why it could not start
+ * @throws Error with the last lines of the output, or the reason why it did not start
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const startedAt = Date.now();
@@ -37,7 +37,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
       () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
       heartbeatMs,
     );
-    // When this process ends, nothing waits for the command any more.
+    // When this process ends, it no longer waits for the command.
     const kill = () => void child.kill();
     process.once('exit', kill);
     const finish = () => {

@@ -1,6 +1,6 @@
 /**
- * Allows one run for each data directory. The lock is a file with the address on which its holder listens, and only a holder that answers
- * counts. So the file of a killed run locks nothing, even if another process has its process id now.
+ * Allows one run for each data directory. The lock is a file with the address on which its holder listens, and a holder counts only if it
+ * answers. So the file of a killed run locks nothing, even if another process now has its process id.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -26,14 +26,14 @@ const answerTimeoutMs = 1_000;
 
 /**
  * Locks the directory for this process.
- * @throws Problem if another run holds it
+ * @throws Problem if another run has locked it
  */
 export async function lockDirectory(directory: string): Promise<Lock> {
   const file = path.join(directory, fileName);
   const found = await readHolder(file);
   if (found && (await answers(found))) {
     throw new Problem(
-      `The development stack is running already in ${directory} (process ${found.pid}). Stop it first, with Ctrl-C where it runs.`,
+      `The development stack is running already in ${directory} (process ${found.pid}). Stop it first, with Ctrl-C in its terminal.`,
     );
   }
   const token = randomUUID();
@@ -55,7 +55,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
   };
 }
 
-/** The process id of the run that holds the directory, if there is one. */
+/** The process id of the run that has locked the directory, if there is one. */
 export async function lockHolder(directory: string): Promise<number | undefined> {
   const holder = await readHolder(path.join(directory, fileName));
   return holder && (await answers(holder)) ? holder.pid : undefined;

@@ -3,11 +3,11 @@ import type { Child } from './children.ts';
 import type { PortName } from './ports.ts';
 
 export interface PartContext {
-  /** The part's own directory; it exists. */
+  /** The part's own directory, which exists. */
   readonly directory: string;
   /** The file of its output. */
   readonly logFile: string;
-  /** For people, whose data survive a power cut; false for tests, which do not need that. */
+  /** True for people, whose data must survive a power cut; false for tests. */
   readonly durable: boolean;
   /** Whether its data are removed with its directory. */
   readonly temporary: boolean;
@@ -24,8 +24,8 @@ export interface Part {
 export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
 
 /**
- * The parts. If the environment has the first of the variables, another system runs that part: it is not started, and all its variables
- * are passed on unchanged.
+ * The parts. If the environment has the first of the variables, another system runs that part. The stack does not start it, and passes all
+ * its variables on unchanged.
  */
 export const parts: Readonly<
   Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>
@@ -47,5 +47,5 @@ export const parts: Readonly<
   mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
 };
 
-/** The time that a part may take from its start until it answers. */
+/** The maximum time from the start of a part until it answers. */
 export const startTimeoutMs = 60_000;

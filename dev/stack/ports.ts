@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../config.ts';
 import { Problem } from '../problem.ts';
 
-/** Everything listens only here: the development stack is not for other machines. */
+/** The development stack listens only on this address, because it is not for other machines. */
 export const host = '127.0.0.1';
 
 /** Every fixed port, with its purpose and the variable that changes it. All are below the range of outgoing connections. */
@@ -36,14 +36,15 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new Problem(`${variable} must be a port: a whole number from 1 to 65535.`);
     }
-    const other = [...ports].find(([, taken]) => taken === port)?.[0];
-    if (other) throw new Problem(`${variable} and ${fixedPorts[other].variable} both say ${port}: give each its own.`);
+    const other = [...ports].find(([, usedPort]) => usedPort === port)?.[0];
+    if (other)
+      throw new Problem(`${variable} and ${fixedPorts[other].variable} are both ${port}: choose different ports.`);
     ports.set(name, port);
   }
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** As many free ports as names. All are held until the last is known, so that they differ. */
+/** Finds as many free ports as names. It binds all of them until the last is known, so that they differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -54,7 +55,7 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
 /** Below the ports of outgoing connections on Linux. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/** Consecutive free ports, for servers that are killed and restarted: no outgoing connection can take such a port meanwhile. */
+/** Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port meanwhile. */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -66,15 +67,15 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 
 /**
  * Fails while one of these ports is in use.
- * @param patienceMs how long to wait for the ports: after a killed run its processes need a moment to end
+ * @param patienceMs how long to wait for the ports, because after a killed run its processes need a moment to end
  * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {
-  const wanted = Object.entries(ports) as [PortName, number][];
+  const requestedPorts = Object.entries(ports) as [PortName, number][];
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const taken = await Promise.all(wanted.map(async ([, port]) => !(await isFree(port))));
-    const busy = wanted.filter((_, index) => taken[index]);
+    const busyFlags = await Promise.all(requestedPorts.map(async ([, port]) => !(await isFree(port))));
+    const busy = requestedPorts.filter((_, index) => busyFlags[index]);
     if (busy.length === 0) return;
     if (Date.now() < deadline) {
       await sleep(200);
@@ -84,9 +85,9 @@ export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>
       [
         ...busy.map(([name, port]) => {
           const { variable, purpose } = fixedPorts[name];
-          return `Port ${port} on ${host} is in use: ${purpose} wants it. Another: ${variable}=<port> npm start`;
+          return `Port ${port} on ${host} is in use: ${purpose} needs it. Choose another port: ${variable}=<port> npm start`;
         }),
-        `Who has it: lsof -nP -iTCP:${busy[0]?.[1]} -sTCP:LISTEN`,
+        `Find its process: lsof -nP -iTCP:${busy[0]?.[1]} -sTCP:LISTEN`,
       ].join('\n'),
     );
   }

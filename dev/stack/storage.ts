@@ -28,7 +28,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
   const objects = path.join(context.directory, 'objects');
   // Metadata in files beside the objects, not in extended attributes, which not every file system has.
   const metadata = path.join(context.directory, 'metadata');
-  // Buckets may have versioning turned on; ours do not.
+  // Buckets may have versioning enabled. Ours do not.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
@@ -84,7 +84,7 @@ async function createBuckets(endpoint: string, secretAccessKey: string): Promise
   try {
     for (const Bucket of Object.values(buckets)) {
       await client.send(new CreateBucketCommand({ Bucket })).catch((error: unknown) => {
-        // The bucket exists since an earlier run.
+        // The bucket already exists from an earlier run.
         if (!(error instanceof Error && error.name.startsWith('BucketAlready'))) throw error;
       });
     }

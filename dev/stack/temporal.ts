@@ -20,21 +20,22 @@ export interface TemporalPorts {
 const retention = '3 days';
 
 const dynamicConfig = {
-  // Without it a club's task waits behind all earlier tasks of another club (ENG-9). It also enables the task matcher that it needs
-  // (matching.useNewMatcher): measured on server 1.29.1.
+  // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness also enables the task matcher that it
+  // needs (matching.useNewMatcher), as measured on server 1.29.1.
   'matching.enableFairness': true,
-  // The four limits protect shared clusters. Here one machine calls itself, and a refused call would only be retried later.
+  // These four limits protect shared clusters. Here one machine calls itself, and a refused call would only be retried later.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,
   'matching.rps': 20_000,
 };
 
-// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last transitions; the
-// sweeper restarts the workflows that Temporal has lost (ENG-5).
+// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last transitions. The sweeper
+// restarts the workflows that Temporal has lost (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
-/** Starts the server; its data stay in the part's directory. @param namespaces the first is the environment's namespace */
+/** Starts the server. Its data stay in the part's directory. @param namespaces the namespaces; the first is the namespace of the
+ * environment */
 export async function startTemporal(
   namespaces: readonly [string, ...string[]],
   ports: TemporalPorts,

@@ -63,8 +63,8 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
       },
     }),
   );
-  const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
-  say(`   PUT ${new URL(upload.url).pathname} → ${sent.status} (${words('agent.signed_address')})`);
+  const response = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
+  say(`   PUT ${new URL(upload.url).pathname} → ${response.status} (${words('agent.signed_address')})`);
   const params = { path: { clubId, mediaId: media.id } };
   requireOk(await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));
   const quiet = scene.quietClient(token);

@@ -13,7 +13,7 @@ type Message = components['schemas']['AgentMessage'];
 /** After this many characters the student's connection is closed. */
 const closesAfter = 60;
 
-/** @returns links to look closer; undefined, after a message, if no model is configured */
+/** @returns links to further details; undefined, after a message, if no model is configured */
 export async function agentAnswers(
   scene: Scene,
   club: Club,
@@ -73,7 +73,7 @@ async function askAndLeave(
   return { accepted, text };
 }
 
-/** Continues the answer after the received text. @returns the rest, once the answer has ended */
+/** Continues the answer after the received text. @returns the rest of the answer, once the answer has ended */
 async function comeBack(
   scene: Scene,
   { clubId }: Club,
@@ -100,7 +100,7 @@ async function comeBack(
     if (event === 'error') throw new Problem(`The answer failed: ${(data as { error: { code: string } }).error.code}.`);
     if (event !== 'done') continue;
     const { answer: ended } = data as { answer: Message };
-    if (ended.content !== text) throw new Problem('The two streams together are not the answer.');
+    if (ended.content !== text) throw new Problem('The two streams together differ from the answer.');
     return ended;
   }
   throw new Problem('The stream ended without the event “done”.');
@@ -133,7 +133,7 @@ function streamOf(
   return requireOk({ ...(body && { data: body }), ...(error && { error }), response });
 }
 
-/** A command line that asks again. */
+/** A command line that repeats the question. */
 function curlLine({ environment }: Scene, { clubId }: Club, { token }: Asker, publicId: string): string {
   const body = `"{\\"id\\":\\"$(node -p 'crypto.randomUUID()')\\",\\"content\\":\\"${question}\\"}"`;
   return (

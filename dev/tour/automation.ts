@@ -8,7 +8,7 @@ import { requireOk, runPage, tellAttempt, until, type Club, type Scene } from '.
 const waitHours = 3;
 const longestWaitSeconds = 15;
 
-/** @returns links to look closer */
+/** @returns links to further details */
 export async function automationRuns(
   scene: Scene,
   { clubId, token }: Club,

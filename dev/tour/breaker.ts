@@ -63,7 +63,7 @@ export async function throttledEndpointRecovers(
       params: { path: { ...path, deliveryId: waiting.id } },
     }),
   );
-  const recovered = await until('The end of everything that waited', async () => {
+  const recovered = await until('The end of all waiting deliveries', async () => {
     const now = await read();
     return now.pending_deliveries === 0 ? now : undefined;
   });

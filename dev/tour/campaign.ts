@@ -3,11 +3,11 @@ import type { Message } from '../mailbox/mailbox.ts';
 import { Problem } from '../problem.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 
-/** @returns links to look closer */
+/** @returns links to further details */
 export async function campaignIsMailed(
   scene: Scene,
   { clubId, token }: Club,
-): Promise<{ run: string; mail: Message; preview: string; wayOut: string }> {
+): Promise<{ run: string; mail: Message; preview: string; unsubscribeUrl: string }> {
   const { say, begin, tell, show, mailbox } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId } };
@@ -68,15 +68,18 @@ export async function campaignIsMailed(
   const mail = await mailbox.waitFor(first.student_email);
   show(mailbox.linkTo(mail), 'mail_arrived', { subject: mail.subject });
 
-  const wayOut = /^<(.*)>$/.exec(mail.headers['list-unsubscribe'] ?? '')?.[1];
-  if (wayOut === undefined) throw new Problem('The mail has no unsubscribe link.');
+  const unsubscribeUrl = /^<(.*)>$/.exec(mail.headers['list-unsubscribe'] ?? '')?.[1];
+  if (unsubscribeUrl === undefined) throw new Problem('The mail has no unsubscribe link.');
   begin(13, 'campaign.unsubscribes', { name: first.student_name });
-  const left = await fetch(wayOut, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
-  say(`   POST …/classroom/mail/unsubscribe/… → ${left.status}`);
+  const response = await fetch(unsubscribeUrl, {
+    method: 'POST',
+    body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+  });
+  say(`   POST …/classroom/mail/unsubscribe/… → ${response.status}`);
   const after = requireOk(
     await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
   ).data;
   tell('campaign.after', { reached: after.reached, left_out: after.left_out.unsubscribed });
   if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
-  return { run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, wayOut };
+  return { run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, unsubscribeUrl };
 }

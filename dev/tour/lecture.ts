@@ -74,9 +74,9 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
     headers: { ...upload.headers, ...protocol, 'upload-length': String(video.length) },
   });
   const location = created.headers.get('location');
-  if (location === null) throw new Problem(`The upload in pieces was not begun: ${created.status}.`);
+  if (location === null) throw new Problem(`The upload in pieces did not begin: ${created.status}.`);
   const send = async (headers: Record<string, string>, from: number, to: number) => {
-    const sent = await fetch(location, {
+    const pieceResponse = await fetch(location, {
       method: 'PATCH',
       headers: {
         ...headers,
@@ -86,21 +86,22 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
       },
       body: new Uint8Array(video.subarray(from, to)),
     });
-    if (sent.status !== 204) throw new Problem(`A piece of the video was answered ${sent.status}.`);
+    if (pieceResponse.status !== 204)
+      throw new Problem(`The store answered a piece of the video with ${pieceResponse.status}.`);
   };
   await send(upload.headers, 0, Math.floor(video.length / 2));
 
-  // As after a cut, in another browser that knows only the file's id.
+  // Continues like another browser after a broken connection, which knows only the file's id.
   const { upload: renewed } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/upload', { params }),
   );
-  const asked = await fetch(location, { method: 'HEAD', headers: { ...renewed.headers, ...protocol } });
-  const offset = Number(asked.headers.get('upload-offset'));
+  const statusResponse = await fetch(location, { method: 'HEAD', headers: { ...renewed.headers, ...protocol } });
+  const offset = Number(statusResponse.headers.get('upload-offset'));
   scene.tell('lecture.cut', { arrived: offset, total: video.length });
   await send(renewed.headers, offset, video.length);
   await until('The video', async () => {
     const { data } = requireOk(await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));
-    if (data.status === 'failed') throw new Problem(`The video has failed: ${data.error}.`);
+    if (data.status === 'failed') throw new Problem(`The processing of the video failed: ${data.error}.`);
     return data.status === 'ready' ? data : undefined;
   });
   return file.id;

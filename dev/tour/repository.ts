@@ -42,7 +42,7 @@ export async function folderIsFilled(scene: Scene, club: Club): Promise<Folder> 
   return { repositoryId: repository.id, publicId: repository.public_id };
 }
 
-/** @param club with a session of the student @throws Problem if the two parts are not the archive */
+/** @param club with a session of the student @throws Problem if the two parts differ from the archive */
 export async function archiveIsDownloaded(
   scene: Scene,
   { clubId, token }: Club,
@@ -55,21 +55,21 @@ export async function archiveIsDownloaded(
       }),
     ).data;
   const { url, file_name: name, size_bytes: size } = await address();
-  const begun = await fetch(url);
-  const beginning = await firstPartOf(begun);
+  const firstResponse = await fetch(url);
+  const beginning = await firstPartOf(firstResponse);
   scene.tell('club.cut', { arrived: beginning.length, total: size, file: name });
 
-  const version = begun.headers.get('etag') ?? '';
+  const version = firstResponse.headers.get('etag') ?? '';
   const rest = await fetch((await address()).url, {
     headers: { range: `bytes=${beginning.length}-`, 'if-range': version },
   });
   const archive = Buffer.concat([beginning, Buffer.from(await rest.arrayBuffer())]);
   scene.tell('club.rest', { status: rest.status, total: archive.length });
   const isWhole = archive.length === size && archive.indexOf(picture) >= 0 && archive.indexOf(logbook) >= 0;
-  if (rest.status !== 206 || !isWhole) throw new Problem('The two parts are not the archive of the repository.');
+  if (rest.status !== 206 || !isWhole) throw new Problem('The two parts differ from the archive of the repository.');
 }
 
-/** Reads a part of it, and leaves the rest. @throws Problem if it is too short to be cut */
+/** Reads a part of the response, and discards the rest. @throws Problem if the response is too short for an interruption */
 async function firstPartOf({ body }: Response): Promise<Buffer> {
   let read = Buffer.alloc(0);
   for await (const part of body ?? []) {

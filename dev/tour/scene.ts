@@ -1,4 +1,4 @@
-/** Shared by the scenes of the tour: the club, and the functions to call, to wait and to print. */
+/** Functions that all scenes of the tour share: the club, and functions to call, to wait and to print. */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -24,7 +24,7 @@ export interface Scene {
   readonly tell: <Key extends TourKey>(key: Key, ...values: ValuesOf<Key>) => void;
   /** Prints a sentence, a colon, and a detail such as a link, unchanged so that it can be copied. */
   readonly show: <Key extends TourKey>(detail: string, key: Key, ...values: ValuesOf<Key>) => void;
-  /** The receiver of the tour: `/hooks/club` refuses its first request, `/hooks/shaky` every request while `isBroken`. */
+  /** The receiver of the tour. `/hooks/club` refuses its first request, and `/hooks/shaky` every request while `isBroken`. */
   readonly receiver: Receiver;
   isBroken: boolean;
   readonly mailbox: Mailbox;
@@ -78,7 +78,7 @@ export function runPage({ environment }: Scene, type: WorkflowType, subjectId: s
   return `${environment['TEMPORAL_UI_URL']}/namespaces/${environment['TEMPORAL_NAMESPACE']}/workflows/${workflow}`;
 }
 
-/** @param secrets all of them must verify the signature @throws Problem if one does not */
+/** @param secrets requests that must all have a valid signature @throws Problem if a signature is invalid */
 export function tellAttempt(
   { say, tell, words }: Scene,
   request: ReceivedRequest | undefined,
@@ -105,7 +105,7 @@ interface Mailbox {
   sourceOf(message: Message): Promise<string>;
 }
 
-/** The mailbox, over its JSON. @throws Problem if another SMTP server is used, whose mail cannot be read */
+/** The mailbox, by its JSON interface. @throws Problem if another SMTP server is used, whose messages the tour cannot read */
 function mailboxAt(url: string | undefined): Mailbox {
   if (url === undefined) {
     throw new Problem(
@@ -127,12 +127,12 @@ function mailboxAt(url: string | undefined): Mailbox {
 
 export function tokenIn(message: Message): string {
   const token = /[?&]token=([\w%.~-]+)/.exec(message.text)?.[1];
-  if (token === undefined) throw new Problem(`The mail “${message.subject}” holds no link with a token.`);
+  if (token === undefined) throw new Problem(`The mail “${message.subject}” contains no link with a token.`);
   return decodeURIComponent(token);
 }
 
 /**
- * A fetch that prints each request and its answer. It waits if the rate limit asks for it, for example after several starts within a
+ * A fetch that prints each request and its answer. It waits if the rate limit requires it, for example after several starts within a
  * minute.
  */
 function announced(say: Say, words: TourWords): (request: Request) => Promise<Response> {
@@ -167,7 +167,7 @@ export async function until<T>(what: string, look: () => Promise<T | undefined>)
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Problem(`${what} did not come within ${patienceMs / 1000} s.`);
+    if (Date.now() > deadline) throw new Problem(`${what} did not happen within ${patienceMs / 1000} s.`);
     await sleep(100);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A student signs up. The sign-up becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is
- * accepted.
+ * A student signs up. The sign-up becomes a signed HTTPS delivery that the receiver refuses. The delivery waits in a durable timer, is
+ * tried again and is accepted.
  */
 import { randomBytes } from 'node:crypto';
 import { defaultLanguage } from '../../domain/language/languages.ts';
@@ -18,7 +18,7 @@ import {
   type Scene,
 } from './scene.ts';
 
-/** @returns the club, a student of it, and links to look closer */
+/** @returns the club, a student of it, and links to further details */
 export async function fromSignUpToDelivery(
   scene: Scene,
 ): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {

@@ -1,14 +1,9 @@
 /**
- * The tour plays these scenes through the API:
- * - A student signs up. The sign-up becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is
- * accepted.
- * - An endpoint with repeated failures is throttled and recovers; its secret is rotated.
- * - A sale becomes access, a completed course and a certificate that verifies.
- * - A campaign is mailed, and one student unsubscribes.
- * - An automation mails, waits and tags.
- * - An agent answers from a PDF, and cites its page.
- * - A sale opens a folder, a space and an hour with a mentor.
- * The tour narrates in the language of the club, with links to look closer.
+ * The tour plays these scenes through the API: - A student signs up. The sign-up becomes a signed HTTPS delivery that the receiver refuses.
+ * The delivery waits in a durable timer, is tried again and is accepted. - An endpoint with repeated failures is throttled and recovers;
+ * its secret is rotated. - A sale becomes access, a completed course and a certificate that verifies. - A campaign is mailed, and one
+ * student unsubscribes. - An automation sends an e-mail, waits and adds a tag. - An agent answers from a PDF, and cites its page. - A sale
+ * opens a folder, a space and an hour with a mentor. The tour narrates in the language of the club, with links to further details.
  */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import type { Authority } from '../stack/certificates.ts';
@@ -38,7 +33,7 @@ export interface TourOptions {
 
 /**
  * Plays the tour, with new names each time.
- * @returns when it is over. `stop` ends its receiver, which accepts deliveries of the tour's club until then.
+ * @returns when the tour is over. `stop` ends its receiver, which accepts deliveries of the tour's club until then
  * @throws Problem that names the failed step
  */
 export async function runTour({
@@ -88,7 +83,7 @@ async function play(scene: Scene): Promise<void> {
     ['closer.campaign_run', campaign.run],
     ['closer.campaign_mail', mailbox.linkTo(campaign.mail)],
     ['closer.campaign_preview', campaign.preview],
-    ['closer.campaign_unsubscribe', campaign.wayOut],
+    ['closer.campaign_unsubscribe', campaign.unsubscribeUrl],
     ['closer.automation_run', automation.run],
     ['closer.automation_mail', mailbox.linkTo(automation.mail)],
     ['closer.session_run', session.run],

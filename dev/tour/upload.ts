@@ -32,8 +32,8 @@ export async function sendAndComplete(
   { data: file, upload }: Reservation,
   bytes: Buffer,
 ): Promise<string> {
-  const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(bytes) });
-  if (!put.ok) throw new Problem(`The file store answered ${put.status}.`);
+  const response = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(bytes) });
+  if (!response.ok) throw new Problem(`The file store answered ${response.status}.`);
   const params = { path: { clubId, mediaId: file.id } };
   await until(`“${file.title}”`, async () => {
     const { data } = requireOk(

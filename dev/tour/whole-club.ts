@@ -1,6 +1,6 @@
 /**
- * A whole club: one sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner,
- * books an hour with her, and gets the calendar entry.
+ * A whole club. One sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner, books
+ * an hour with her, and gets the calendar entry.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Message } from '../mailbox/mailbox.ts';
@@ -11,7 +11,7 @@ import { wordingIn } from '../../domain/language/wording.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 import { sendAndComplete } from './upload.ts';
 
-/** A student with an earlier purchase, and the shop that sold it. */
+/** A student with an earlier purchase, and the shop of that purchase. */
 export interface Buyer {
   readonly token: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Buyer {
   readonly shop: string;
 }
 
-/** @param from the number of the first section @returns links to look closer */
+/** @param from the number of the first section @returns links to further details */
 export async function wholeClubIsOpened(
   scene: Scene,
   club: Club,
@@ -103,7 +103,7 @@ async function bothAreSold(
   scene.tell('club.access', { name: buyer.name, files, space: space.name });
 }
 
-/** @throws Problem if the post does not show its author, or the answer is not the owner's */
+/** @throws Problem if the post does not show its author, or the answer is not from the owner */
 async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceId: string): Promise<void> {
   const { tell, show } = scene;
   const { clubId } = club;
@@ -121,9 +121,9 @@ async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceI
       body: { id: randomUUID(), title: 'My bowline slips', body: 'It holds on deck and *slips* in the water. Why?' },
     }),
   ).data;
-  const shown = await fetch(post.author?.avatar_url ?? '');
-  tell('club.posts', { name: post.author?.name ?? '', title: post.title ?? '', status: shown.status });
-  if (!shown.ok) throw new Problem('The post does not show the picture of its author.');
+  const avatarResponse = await fetch(post.author?.avatar_url ?? '');
+  tell('club.posts', { name: post.author?.name ?? '', title: post.title ?? '', status: avatarResponse.status });
+  if (!avatarResponse.ok) throw new Problem('The post does not show the picture of its author.');
 
   const params = { path: { clubId, publicId: post.public_id } };
   const comments = '/v1/clubs/{clubId}/classroom/posts/{publicId}/comments';
@@ -132,7 +132,7 @@ async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceI
   );
   const [answer] = requireOk(await classroom.GET(comments, { params })).data;
   show(answer?.body ?? '', 'club.answers', { name: answer?.author?.name ?? '' });
-  if (answer?.author?.kind !== 'administrator') throw new Problem('The answer of the owner is not there.');
+  if (answer?.author?.kind !== 'administrator') throw new Problem('The answer of the owner is missing.');
 }
 
 /** @throws Problem if the confirmation has no calendar entry */

@@ -1,11 +1,11 @@
-/** Calendar entries that mails carry, as iCalendar (RFC 5545, RFC 5546). */
+/** Calendar attachments of e-mails, as iCalendar (RFC 5545, RFC 5546). */
 
 export interface CalendarEvent {
   /** REQUEST adds the entry to a calendar or changes it there; CANCEL removes it. */
   method: 'REQUEST' | 'CANCEL';
-  /** Every version of an entry has this id. */
+  /** All versions of an event have this id. */
   id: string;
-  /** A later version has a higher one. */
+  /** A later version has a higher number. */
   sequence: number;
   startsAt: Date;
   endsAt: Date;
@@ -17,8 +17,8 @@ export interface CalendarEvent {
 }
 
 /**
- * @param organizer the sender's address of the mail
- * @param attendee the recipient's address of the mail
+ * @param organizer the sender address of the e-mail
+ * @param attendee the recipient address of the e-mail
  * @returns the text of an .ics file, with lines of at most 75 bytes
  */
 export function icalendarOf(event: CalendarEvent, organizer: string, attendee: string): string {

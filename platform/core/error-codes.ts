@@ -1,4 +1,4 @@
-/** Every error code of the contract and the status it goes with; `contract/schemas/error.yaml` states the same table. */
+/** Every error code of the contract with its HTTP status. `contract/schemas/error.yaml` contains the same table. */
 export const errorStatus = {
   malformed_request: 400,
   signature_invalid: 400,

@@ -1,4 +1,4 @@
-/** The one error type. An error has a `code` of the contract, the status of that code, and a message for people. */
+/** The only error type for callers. An error has a `code` of the contract, the status of that code, and a message for people. */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
 /** Details of an error besides its code and message. */
@@ -27,7 +27,7 @@ export class DomainError extends Error {
   }
 }
 
-/** @returns a 404 for a resource that does not exist in the caller's club; ids of other clubs get the same answer */
+/** @returns a 404 for a resource that does not exist in the caller's club; ids of other clubs get an equal answer */
 export function notFound(what: string): DomainError {
   return new DomainError('not_found', `There is no such ${what} in this club.`);
 }

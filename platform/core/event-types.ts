@@ -1,4 +1,4 @@
-/** The event types that an endpoint may ask for, in the order of the catalogue (WEP-3). */
+/** The event types that an endpoint may subscribe to, in the order of the catalogue (WEP-3). */
 export const eventTypes = [
   'student.created',
   'student.updated',

@@ -1,4 +1,4 @@
-/** Batches single requests: requests that arrive during one call go into the next call. */
+/** Batches single requests. Requests that arrive during one call go into the next call. */
 
 interface Asked<Item, Result> {
   item: Item;
@@ -7,23 +7,23 @@ interface Asked<Item, Result> {
 }
 
 export interface GatheringOptions {
-  /** The most items of one call; further items go into the next call. No limit if absent. */
+  /** The maximum number of items in one call. Further items go into the next call. No limit if absent. */
   most?: number;
   /**
-   * The most calls in progress at the same time; 1 if absent. With more, a call that lasts longer than `holdsOthersMs` no longer holds
-   * the next call. A connection that hangs without an error then delays only its own callers.
+   * The maximum number of calls in progress at the same time; 1 if absent. If it is larger, the next call no longer waits for a call that
+   * lasts longer than `holdsOthersMs`. A connection that hangs without an error then delays only its own callers.
    */
   atOnce?: number;
-  /** How many milliseconds the next call waits for the current one; {@link usuallyHoldsMs} if absent. */
+  /** The time in milliseconds that the next call waits for the current call; {@link usuallyHoldsMs} if absent. */
   holdsOthersMs?: number;
 }
 
-/** In milliseconds: far longer than a healthy call takes. */
+/** In milliseconds. Far longer than a healthy call takes. */
 export const usuallyHoldsMs = 100;
 
 /**
  * @param work one call for all items that were requested since the last call; it returns their results in the same order
- * @returns a function that requests one item, and rejects if its call rejects
+ * @returns a function that requests one item, and rejects if the call of that item rejects
  */
 export function gathered<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -61,7 +61,7 @@ export function gathered<Item, Result>(
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      // Not synchronously, so that requests of the same event-loop tick share one call.
+      // Not synchronous, so that requests of the same event-loop turn share one call.
       if (waiting.length === 1 && mayBegin()) setImmediate(begin);
     });
 }

@@ -1,4 +1,4 @@
-/** Ids: UUID version 7. Their order is the order of creation, so indexes stay dense. */
+/** Ids are UUIDs of version 7. Their order is the order of creation, so indexes stay dense. */
 import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
@@ -35,7 +35,7 @@ export function idAfter(id: Id): Id {
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
 export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** @returns the lowest id of that time, in ms since 1970: a bound for queries, which no record has */
+/** @returns the smallest id of that time, in ms since 1970. It is a bound for queries, and no record has it */
 export function leastIdOf(atMs: number): Id {
   const time = Math.max(0, atMs).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

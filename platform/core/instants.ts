@@ -1,10 +1,10 @@
-/** Times as callers write them. */
+/** Parses times in requests of callers. */
 import { DomainError } from './errors.ts';
 
 /**
  * @param text a date-time that has passed the contract's check, which also bounds the year
  * @param field the name of the field in the request, for the message
- * @throws DomainError invalid_request for a day that the month lacks
+ * @throws DomainError invalid_request for a day that does not exist in its month
  */
 export function instantOf(text: string, field: string): Date {
   const [day, instant] = [new Date(text.slice(0, 10)), new Date(text.toUpperCase())];

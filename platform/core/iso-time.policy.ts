@@ -1,9 +1,9 @@
-/** ISO 8601 times of other systems: a calendar day and a time of day, with or without an offset. */
+/** Parses ISO 8601 times of other systems: a date and a time of day, with or without an offset. */
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * Accepts the basic and the extended form, a small `t` or `z`, a blank between the parts, a decimal point or comma, and times without
- * seconds.
+ * Accepts the basic and the extended form, and times without seconds. Also accepts a lower-case `t` or `z`, a blank between the parts, and
+ * a decimal point or comma.
  */
 const shape = new RegExp(
   [
@@ -14,8 +14,8 @@ const shape = new RegExp(
 );
 
 /**
- * @param zone the offset of a time that states none, such as `-03:00`
- * @returns Unix milliseconds; NaN for a text that is no time, and for a day or a time of day that does not exist
+ * @param zone the offset of a time without an offset, such as `-03:00`
+ * @returns Unix milliseconds; NaN for a text that is not a time, and for a date or a time of day that does not exist
  */
 export function isoMoment(text: string, zone = 'Z'): number {
   const parts = shape.exec(text)?.groups;
@@ -44,7 +44,7 @@ export function isoMoment(text: string, zone = 'Z'): number {
   }
 }
 
-/** A fraction refers to the smallest unit that is written. */
+/** A fraction belongs to the smallest unit in the text. */
 function fractionOf({ fraction, second, minute }: Record<string, string | undefined>): number {
   if (fraction === undefined) return 0;
   const unit = second !== undefined ? 1_000 : minute !== undefined ? 60_000 : 3_600_000;

@@ -1,17 +1,17 @@
 /**
- * Reads JSON from outside. No other code of the service parses foreign JSON, so all readers of the same bytes get the same value (REC-9).
+ * Parses JSON from outside. All untrusted JSON goes through this file, so all readers of the same bytes get the same value (REC-9).
  */
 import { DomainError } from './errors.ts';
 
 /** The limits of a document, which are checked before it is parsed. */
 export interface JsonBounds {
-  /** The most levels of nested objects and arrays. */
+  /** The maximum depth of nested objects and arrays. */
   depth: number;
-  /** The most values in all objects and arrays together. */
+  /** The maximum number of values in all objects and arrays together. */
   values: number;
 }
 
-/** The limits of requests, and the default limits of any other JSON. */
+/** The limits of requests, and the default limits of other JSON. */
 export const jsonBounds: JsonBounds = { depth: 64, values: 20_000 };
 /** The limits of notices, which any client may post. The largest notice that we describe has 1,000 events of five fields. */
 export const noticeBounds: JsonBounds = { depth: 64, values: 10_000 };
@@ -58,8 +58,8 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * One pass, which ends at the first excess. Up to the first syntax error, where the parser stops, it finds the same strings as the
- * parser.
+ * Reads the text once, and stops at the first excess. Before the first syntax error it finds the same strings as the parser, which stops
+ * there.
  */
 function requireWithinBounds(text: string, bounds: JsonBounds): void {
   let depth = 0;

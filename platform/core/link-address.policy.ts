@@ -2,15 +2,15 @@
  * The addresses that a link of untrusted Markdown may have (DEC-148): `http`, `https`, `mailto`, a file of the library, or a page of the
  * same site.
  *
- * The address is judged as it is typed, before a renderer decodes entities, escapes and percent signs. It must begin literally with one
- * of the known beginnings, so no other spelling of a scheme passes.
+ * The function checks the address as it is typed, before a renderer decodes entities, escapes and percent signs. The address must begin
+ * literally with one of the known beginnings, so no other spelling of a scheme is accepted.
  */
 
 export type Judgement = 'good' | 'bad' | 'undecided';
 
-/** The most white space and quote markers before an address. More of them makes the address bad. */
+/** The maximum length of white space and quote markers before an address. An address with more is refused. */
 const longestGap = 60;
-/** The longest part of an address before its first slash. An address with a longer part is bad, except for a mail address. */
+/** The maximum length of an address before its first slash. A longer part makes the address bad, except in a mail address. */
 const longestBeginning = 120;
 
 /** The gap, the beginning, and the two characters after it. An address in angle brackets may contain blanks. */

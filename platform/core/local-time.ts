@@ -5,7 +5,7 @@ import { zoneHere } from './time-zones.ts';
 /**
  * @param local such as `2026-03-02T09:00`
  * @param zone an IANA name
- * @returns the instant. If clocks go back and show the time twice, the first one; undefined if clocks go forward and skip it
+ * @returns the instant. If clocks show the time twice, the first instant; undefined if clocks skip it
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
@@ -19,12 +19,12 @@ export interface DayWindow {
   to: number;
 }
 
-/** The number of days that are searched for an opening. A window can lie in the hour that a clock change skips. */
+/** The number of days in which an opening is searched. A window can be inside the hour that a clock change skips. */
 const daysSearched = 3;
 
 /**
- * @returns now if the window is open, else the first instant at which it opens. If clocks skip its beginning, that is the instant after
- * the gap. If clocks show its beginning twice, it also opens at the second time.
+ * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip its beginning, that is the instant
+ * after the gap. If clocks show its beginning twice, the window also opens at the second time.
  */
 export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   if (isOpen(window, zone, now)) return now;
@@ -41,7 +41,7 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   );
 }
 
-/** Whether the local time of the zone lies within the window. */
+/** Whether the local time of the zone is inside the window. */
 function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   const { hour, minute } = localAt(zone, at);
   const minuteShown = hour * 60 + minute;
@@ -60,8 +60,8 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 /**
  * @param minute of the day
  * @param days whole days to skip first
- * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap; if they
- * show it twice, the first one
+ * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap. If clocks
+ * show it twice, the first instant
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = localAt(zone, now).toPlainDate();
@@ -119,8 +119,8 @@ function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
 
 /**
  * @param local such as `2026-03-29T02:30`
- * @returns the first instant at which the clock of the zone shows that time or a later one: the end of a gap that contains it, and the
- * first of two
+ * @returns the first instant at which the clock of the zone shows that time or a later time. For a time in a gap that is the end of the
+ * gap; for a repeated time the first instant
  */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
   const zoned = local.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });

@@ -1,40 +1,40 @@
-/** Names that people and clubs choose for themselves, and that appear in mails (DEC-64). */
+/** Names that people and clubs choose for themselves, and that appear in e-mails (DEC-64). */
 import { DomainError } from './errors.ts';
 import { holdsUnseenCharacters, holdsWebAddress, hasVisible, tidyName } from './text.policy.ts';
 
-/** The faults of a name. `words` says what is wrong and what to do; the name of the field comes before it. */
+/** The problems of a name. `words` says what is wrong and what to do. The name of the field precedes it. */
 const faults: readonly { has: (name: string) => boolean; words: string }[] = [
-  { has: (name) => !hasVisible(name), words: 'must have a character that can be seen' },
+  { has: (name) => !hasVisible(name), words: 'must have a visible character' },
   {
     has: holdsUnseenCharacters,
-    words: 'must not hold control or format characters, because they hide what it says. Type it anew',
+    words: 'must not contain control or format characters, because they hide text. Type the name again',
   },
   {
     has: holdsWebAddress,
-    words: 'must not hold a web address, because it goes into mails. Put a blank behind each full stop',
+    words: 'must not contain a web address, because the name appears in e-mails. Put a blank after each full stop',
   },
-  { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not hold a tag of HTML. Put a blank behind each `<`' },
+  { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not contain an HTML tag. Put a blank after each `<`' },
 ];
 
-/** Lines mean separate things: replacing the break by a blank would join them into one name. */
+/** Lines contain separate things. A blank instead of the line break would join them into one name. */
 const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 
 /**
  * Normalizes a name.
  * @param field the name of the field in the request
- * @throws DomainError invalid_request for a name that must not appear in a mail to strangers: mail programs would show a web address as a
- * link
+ * @throws DomainError invalid_request for a name that must not appear in an e-mail to strangers, because e-mail programs would show a web
+ * address as a link
  */
 export function plainName(name: string, field = 'name'): string {
   const tidy = tidyName(name);
   if (lineBreak.test(name.trim()))
-    throw new DomainError('invalid_request', `${field} must stand in one line. Take the line break out.`);
+    throw new DomainError('invalid_request', `${field} must be on one line. Remove the line break.`);
   const fault = faults.find(({ has }) => has(tidy));
   if (fault) throw new DomainError('invalid_request', `${field} ${fault.words}.`);
   return tidy;
 }
 
-/** Whether words may appear in a mail unchanged. Names from a platform or a file, or names older than the rule, may not. */
+/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and names older than the rule, may not. */
 export function mayStandInMail(words: string): boolean {
   return !holdsUnseenCharacters(words) && !holdsWebAddress(words);
 }

@@ -28,7 +28,7 @@ export function relationsIn(root: XmlElement | undefined, folder: string): Relat
     }));
 }
 
-/** A target is a path from the folder or from the archive's root. A path that leads elsewhere becomes a name that the archive lacks. */
+/** A target is a path relative to the folder or to the archive's root. A path outside the archive becomes a name that the archive lacks. */
 function nameOf(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? target;
   try {
@@ -45,7 +45,7 @@ export interface MainPart {
 }
 
 /**
- * @param parts the two parts that can name the main part, if the file has them; malformed content in them is ignored
+ * @param parts the two parts that can name the main part, if the file has them. Malformed content in them is ignored
  * @param has whether the archive has a part of this name
  */
 export function mainPartOf(
@@ -61,7 +61,7 @@ export function mainPartOf(
   return { name, contentType: types.byName.get(name.toLowerCase()) ?? types.byExtension.get(extension) ?? '' };
 }
 
-/** Everything is in lower case, because names and types do not depend on case. */
+/** Everything is compared in lower case, because names and types are case-insensitive. */
 function contentTypesIn(root: XmlElement | undefined) {
   const typesOf = (element: string, key: (attributes: XmlElement['attributes']) => string) =>
     new Map(

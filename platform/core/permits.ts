@@ -3,12 +3,12 @@
 /** Releases one permit. Safe to repeat. */
 export type ReleasePermit = () => void;
 
-/** Bounds how much work of each key a process does at one time. */
+/** Limits how much work of each key runs in a process at the same time. */
 export interface Permits<Key> {
-  /** @returns releases the permit; undefined if the key gets none now */
+  /** @returns releases the permit; undefined if no permit is free for the key */
   tryAcquire(key: Key): ReleasePermit | undefined;
   /**
-   * For work without a permit: the tries of a key come one after another, at the pace at which its work ends.
+   * The retry time of work without a permit. The retries of a key follow one another at the pace at which its work ends.
    * @param now Unix milliseconds
    * @returns when to try again, in Unix milliseconds
    */

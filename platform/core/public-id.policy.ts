@@ -5,11 +5,11 @@ export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' 
 
 /** A `public_id` has 32 characters at most; this leaves room for the longest suffix. */
 const longest = 24;
-/** The number of suffixes that are counted; later suffixes are random. */
+/** The number of counted suffixes. Later suffixes are random. */
 const counted = 5;
 
 /**
- * Yields the ids to try in order: the words of the title, the words with a number, and then the words with random suffixes without end.
+ * Yields ids to try in order: the words of the title, the words with a number, and then the words with random suffixes, without end.
  * @param kind replaces a title without Latin letters and digits
  * @param draw returns up to seven random letters and digits
  */

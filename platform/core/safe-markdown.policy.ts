@@ -1,10 +1,9 @@
 /**
- * Makes untrusted Markdown safe: the text that a model writes from other people's material (DEC-55), and the text of members (DEC-148).
- * An image becomes a link. Raw HTML becomes text, and so does a link to anything but a web or mail address. Code that every renderer
- * reads as code stays unchanged.
+ * Makes untrusted Markdown safe: model output about material of other people (DEC-55), and the text of members (DEC-148). An image becomes
+ * a link. Raw HTML becomes text, and so does a link to anything except a web or mail address. Code that every renderer reads as code stays
+ * unchanged.
  *
- * The decision about a character depends on the text alone, never on the chunks of a stream. Text that cannot be decided yet is held
- * back.
+ * The decision about a character depends only on the text, never on the chunks of a stream. Undecided text is held back.
  */
 import { withoutEnd } from './ends.policy.ts';
 import { judgeAddress, type Judgement } from './link-address.policy.ts';
@@ -14,7 +13,7 @@ export interface MarkdownStripper {
   push(chunk: string): string;
   /** Ends the text. @returns the part that was held back */
   end(): string;
-  /** Whether a link so far, `[…](…)`, had an address that is not allowed. */
+  /** Whether a link so far, `[…](…)`, had a forbidden address. */
   cutsLinks(): boolean;
 }
 
@@ -79,19 +78,19 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     let [at, out] = [0, ''];
     while (at < rest.length) {
       const begins = isLineStart;
-      const taken = begins ? lineStart(at, isEnd) : inline(at, isEnd);
-      if (taken === undecided) break;
-      if (taken.length === 0 && begins === isLineStart) throw new Error('Something is taken, or a line has begun'); // otherwise the loop never ends
+      const piece = begins ? lineStart(at, isEnd) : inline(at, isEnd);
+      if (piece === undecided) break;
+      if (piece.length === 0 && begins === isLineStart) throw new Error('The index did not advance'); // otherwise the loop never ends
       // Stryker disable next-line AssignmentOperator: the loop never ends if the index goes back
-      at += taken.length;
-      out += taken.text;
+      at += piece.length;
+      out += piece.text;
     }
     rest = rest.slice(at);
     lineEnd = undefined;
     return out;
   }
 
-  /** Classifies a line. It consumes blank lines, fences and lines of code as a whole, and nothing of any other line. */
+  /** Classifies a line. It consumes blank lines, fences and lines of code as a whole, and consumes nothing of any other line. */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
     const isWhole = end !== -1 || isEnd;
@@ -120,13 +119,13 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       fence = undefined;
       paragraphDoubt = false;
     } else if (read.trim().startsWith(mark) && /^[`~\s]*$/.test(read)) {
-      // Some renderers end the code here.
+      // Some renderers end the code block at this line.
       fence = undefined;
       doubt = true;
     }
   }
 
-  /** Reads a line that looks like a fence outside any fence of the document. */
+  /** Reads a line that looks like a fence while no fence of the document is open. */
   function readFence(read: string, before: string, mark: string): void {
     if (definesLabel) doubt = true;
     else if (nested) {
@@ -145,9 +144,9 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   function inline(at: number, isEnd: boolean): Taken | undefined {
     special.lastIndex = at;
     const next = special.exec(rest)?.index ?? rest.length;
-    const taken = next > at ? { length: next - at, text: rest.slice(at, next) } : decideMark(at, isEnd);
-    if (taken) readWord(rest.slice(at, at + taken.length));
-    return taken;
+    const piece = next > at ? { length: next - at, text: rest.slice(at, next) } : decideMark(at, isEnd);
+    if (piece) readWord(rest.slice(at, at + piece.length));
+    return piece;
   }
 
   function readWord(piece: string): void {

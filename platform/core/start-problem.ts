@@ -1,4 +1,4 @@
-/** The process cannot start for a reason that its operator can remove. The message says how. */
+/** A reason why the process cannot start, which its operator can remove. The message says how. */
 export class StartProblem extends Error {}
 
 /** Several reasons together. `problems` holds one or more sentences for each. */

@@ -1,6 +1,6 @@
-/** Normalizes text that people typed. */
+/** Normalizes text that people type. */
 
-/** E-mail addresses are compared without regard to case and to how accents are composed. */
+/** E-mail addresses are compared without case, and with composed accents. */
 export function foldEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
@@ -20,7 +20,7 @@ export function hasVisible(text: string): boolean {
   return visibleCharacter.test(text);
 }
 
-/** Marks that NFKC would turn into letters, as in "N.º". No mail program reads them as part of an address. */
+/** Characters that NFKC would turn into letters, as in "N.º". No mail program reads them as part of an address. */
 const marksBehindLetters = /[ºª™℠]/gu;
 /**
  * Text that mail programs may turn into a link: a scheme, `www.`, four numbers, or a full stop between a letter and two or more letters,
@@ -39,7 +39,7 @@ export function holdsWebAddress(text: string): boolean {
 
 /** Scripts in which U+200C and U+200D between two letters change the shape of the letters. */
 const joiningScripts = String.raw`\p{Script=Arab}\p{Script=Syrc}\p{Script=Nkoo}\p{Script=Mong}\p{Script=Deva}\p{Script=Beng}\p{Script=Guru}\p{Script=Gujr}\p{Script=Orya}\p{Script=Taml}\p{Script=Telu}\p{Script=Knda}\p{Script=Mlym}\p{Script=Sinh}\p{Script=Khmr}\p{Script=Mymr}\p{Script=Tibt}`;
-/** Format characters that affect the visible text: joiners of these scripts and of emoji, and the flags of regions. */
+/** Format characters that affect visible text: joiners of these scripts and of emoji, and the flags of regions. */
 const meantFormat = new RegExp(
   String.raw`[\u200c\u200d](?<=[${joiningScripts}]\p{M}*[\u200c\u200d])(?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
   'gu',
@@ -50,7 +50,7 @@ const beginsWithJoiningLetter = new RegExp(String.raw`^[${joiningScripts}]`, 'u'
 /**
  * Whether U+200C or U+200D between these texts changes the shape of a word: before another letter of a script that uses it, or after a
  * mark such as a virama.
- * @param before at least ten characters, or the whole text before it
+ * @param before at least ten characters, or the whole preceding text
  */
 export function joinsLetters(before: string, after: string): boolean {
   return endsInJoiningLetter.test(before) && (beginsWithJoiningLetter.test(after) || /\p{M}$/u.test(before));

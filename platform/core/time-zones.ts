@@ -1,4 +1,4 @@
-/** Names of time zones. Node alone decides which zones exist and what their clocks show (DEC-154). */
+/** Time zone names. Only Node decides which zones exist and what their clocks show (DEC-154). */
 
 const known = new Map<string, boolean>();
 
@@ -11,7 +11,7 @@ export function isKnownHere(zone: string): boolean {
   return answer;
 }
 
-/** More than the number of zones. The limit keeps invented names of callers from filling the memory. */
+/** More than the number of zones. The limit prevents that invented names of callers fill the memory. */
 const mostRemembered = 2_000;
 
 function canFormat(timeZone: string): boolean {
@@ -23,21 +23,22 @@ function canFormat(timeZone: string): boolean {
   }
 }
 
-/** A stored zone may be unknown to this Node, because another version accepted it. Its clock shows UTC then, and `doctor` reports it. */
+/** A stored zone may be unknown to this Node, because another Node version accepted it. Its clock then shows UTC, and `doctor` reports
+ * it. */
 export function zoneHere(zone: string): string {
   return isKnownHere(zone) ? zone : 'UTC';
 }
 
-/** Three-letter names in the IANA database. ICU knows more, such as `PST`, which are not zone names there. */
+/** Three-letter names in the IANA database. ICU also knows others, such as `PST`, which are not zone names in the IANA database. */
 const shortNames = new Set(['CET', 'EET', 'EST', 'GMT', 'HST', 'MET', 'MST', 'PRC', 'ROC', 'ROK', 'UCT', 'UTC', 'WET']);
 const canonical = new Map(Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]));
 
-/** @returns whether a person may choose the name: Node knows it, and its spelling equals the IANA database's */
+/** @returns whether a person may choose the name: Node knows it, and it is spelled as in the IANA database */
 export function isZoneName(name: string): boolean {
   const named = canonical.get(name.toLowerCase());
   if (named !== undefined) return named === name;
   if (!isKnownHere(name) || (name.length === 3 && !shortNames.has(name))) return false;
-  // An old name, such as Asia/Kolkata beside ICU's Asia/Calcutta: Node does not say how it is spelled.
+  // An old name, such as Asia/Kolkata instead of ICU's Asia/Calcutta. Node does not report the correct spelling.
   const parts = name.split('/');
   return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
 }

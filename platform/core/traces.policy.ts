@@ -1,4 +1,4 @@
-/** The identity of a trace where it continues: in a row of facts or wakes, in a header of a run, in a request. */
+/** The identity of a trace across processes: in a row of facts or wakes, in a header of a run, and in a request. */
 
 /** The header of runs, signals and activities that has a {@link Cause}. */
 export const traceHeader = 'club-trace';
@@ -9,7 +9,7 @@ export interface Cause {
   at: number;
 }
 
-/** A step that comes later than this begins its own trace with a link. Runs wait for months, and a trace of months is useless. */
+/** A step that begins later than this starts its own trace with a link. Runs wait for months, and a trace of months is useless. */
 export const longestTraceMs = 10 * 60_000;
 
 /** @param now Unix milliseconds */

@@ -1,20 +1,20 @@
-/** Makes the text of members safe for readers: nothing in it runs, loads or links elsewhere in any renderer (DEC-148). */
+/** Makes the text of members safe for readers. Nothing in it runs code, loads a resource or links to another scheme in any renderer
+ * (DEC-148). */
 import { judgeAddress } from './link-address.policy.ts';
 import { createMarkdownStripper } from './safe-markdown.policy.ts';
 
 /**
- * How a text is shown, which decides how it is made safe:
- * - `markdown`: by a Markdown renderer. Raw HTML becomes text (`&lt;`); an image outside the club's library becomes a link.
- * - `lesson`: like `markdown`, but images of the web stay.
- * - `plain`: unchanged. A blank separates characters that Markdown would read as a tag or an image, because readers would see `&lt;`.
- * - `raw`: by no renderer, such as a question to a model.
+ * How a text is displayed, which decides how it is made safe: - `markdown`: by a Markdown renderer. Raw HTML becomes text (`&lt;`). An
+ * image outside the club's library becomes a link. - `lesson`: like `markdown`, but images of the web stay. - `plain`: unchanged. A blank
+ * separates characters that Markdown would read as a tag or an image, because readers would see `&lt;`. - `raw`: by no renderer, such as a
+ * question to a model.
  */
 export const textKinds = ['markdown', 'lesson', 'plain', 'raw'] as const;
 export type TextKind = (typeof textKinds)[number];
 
 /**
- * @returns the text in its stored form; a text in stored form stays unchanged. Undefined if a link `[…](…)` has an address other than
- * http, https, mailto, a file of the library (`media:<id>`) or a page of the site
+ * @returns the text in its stored form; a text in stored form stays unchanged. Undefined if a link `[…](…)` has a forbidden address.
+ * Allowed are http, https, mailto, a file of the library (`media:<id>`) and a page of the site
  */
 export function safeText(text: string, kind: TextKind): string | undefined {
   switch (kind) {

@@ -1,6 +1,6 @@
 /**
  * Parses the XML of office files into a tree. Names have the usual prefix of their namespace, such as `w:p` or `a:t`, whatever prefix the
- * file uses. If the file has alternative contents (`mc:AlternateContent`), the tree has only the one that a current program shows.
+ * file uses. If the file has alternative contents (`mc:AlternateContent`), the tree contains only the content that a current program shows.
  * Entities of a document type are not expanded.
  */
 import { Parser } from 'htmlparser2';
@@ -60,7 +60,7 @@ function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }
 
-/** The prefixes that apply to an element, and a cache of the names that were read with them. */
+/** The prefixes that apply to an element, and a cache of the names that use them. */
 interface Scope {
   declared: ReadonlyMap<string, string>;
   names: Map<string, string>;
@@ -86,7 +86,7 @@ export function parseXml(text: string): XmlElement {
         builder.open(name, attributes);
       },
       ontext: (part) => builder.text(part),
-      // The parser closes elements that the file leaves open. The opening tag of an element without contents also closes it.
+      // The parser also closes elements that the file leaves open. The opening tag of an empty element closes it too.
       onclosetag: (_, isImplied) => builder.close(!isImplied || parser.endIndex === opened),
     },
     { xmlMode: true, decodeEntities: true },
@@ -100,11 +100,11 @@ class TreeBuilder {
   readonly #open: { element: XmlElement; scope: Scope }[] = [];
   #root: XmlElement | undefined;
 
-  open(raw: string, given: Record<string, string>): void {
+  open(raw: string, rawAttributes: Record<string, string>): void {
     if (this.#open.length >= maxDepth) throw new MalformedXml('The XML is nested too deeply');
-    const scope = scopeOf(given, this.#open.at(-1)?.scope);
+    const scope = scopeOf(rawAttributes, this.#open.at(-1)?.scope);
     const attributes: Record<string, string> = {};
-    for (const [name, value] of Object.entries(given))
+    for (const [name, value] of Object.entries(rawAttributes))
       if (!name.startsWith('xmlns')) attributes[name.includes(':') ? nameIn(scope, name) : name] = value;
     const element = { name: nameIn(scope, raw), attributes, children: [] };
     if (element.name === 'mc:Choice') attributes['isKnown'] = String(isKnown(attributes['Requires'] ?? '', scope));
@@ -157,7 +157,7 @@ function isKnown(requires: string, scope: Scope): boolean {
   });
 }
 
-/** The first choice that readers know; else the fallback if it is not empty; else the first choice. */
+/** The first choice that readers know. Otherwise the fallback if it is not empty, and otherwise the first choice. */
 function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   const choices = [...childrenOf(alternate, 'mc:Choice')];
   const known = choices.find(({ attributes }) => attributes['isKnown'] === 'true');
@@ -179,7 +179,7 @@ export function childOf(element: XmlElement | undefined, ...path: string[]): Xml
   return found;
 }
 
-/** Elements of these names, in order, at any depth. Matches inside a match are left out. */
+/** Elements with these names, in order, at any depth. Matches inside a match are omitted. */
 export function* descendantsOf(element: XmlElement | undefined, ...names: string[]): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (names.includes(child.name)) yield child;

@@ -1,4 +1,4 @@
-/** The record that `npm run build` wrote of the running artifact. */
+/** Reads the description of the running build that `npm run build` wrote. */
 import { readFileSync } from 'node:fs';
 import { isBuilt } from '../core/modules.ts';
 

@@ -6,7 +6,8 @@ import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
-  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program: of the error or of its cause. */
+  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. It belongs to the error or to its
+   * cause. */
   code?: string;
   constraint?: string;
   /** The stack locations, innermost first. */

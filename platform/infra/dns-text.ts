@@ -1,14 +1,14 @@
-/** Asks name servers for TXT records, which a club publishes to prove that it owns a domain. */
+/** Queries name servers for TXT records, which a club publishes to prove that it owns a domain. */
 import { promises as dns } from 'node:dns';
 
 /**
  * Asks for the TXT records of a name, each joined into one text.
  * @returns an empty list if the name has none
- * @throws Error if no name server answers, because then nothing is known
+ * @throws Error if no name server answers, because then the records are unknown
  */
 export type ResolveText = (name: string) => Promise<readonly string[]>;
 
-/** Working name servers answer sooner; a caller waits no longer. */
+/** Working name servers answer sooner. A caller does not wait longer. */
 const limitMs = 5_000;
 /** The answers of a name server if the record or the name does not exist. */
 const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
@@ -16,7 +16,7 @@ const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
 /** @param servers name servers as `address:port`, instead of the machine's */
 export function textResolver(servers: readonly string[] = []): ResolveText {
   return async (name) => {
-    // One resolver for each question, so that canceling a question ends no other.
+    // One resolver for each query, so that a cancelled query ends no other query.
     const resolver = new dns.Resolver({ timeout: 1_500, tries: 2 });
     if (servers.length > 0) resolver.setServers(servers);
     const limit = setTimeout(() => resolver.cancel(), limitMs);

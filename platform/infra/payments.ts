@@ -3,13 +3,13 @@ import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
-/** How a charge ended. `unknown` covers every outcome after which the charge may exist, or may still come. */
+/** How a charge ended. `unknown` includes every outcome after which the charge may exist, or may still happen. */
 export type ChargeOutcome =
   | { result: 'paid'; paymentId: string }
   | { result: 'declined' }
   | { result: 'unknown'; code: string };
 
-/** The purchase of a charge. The processor stores it with the payment, so that a lost purchase can be restored. */
+/** The purchase behind a charge. The processor stores it with the payment, so that a lost purchase can be restored. */
 export interface Bought {
   kind: string;
   quantity: number;
@@ -43,7 +43,7 @@ export interface PaymentProcessor {
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
-  /** Charges once for each add-on. A repeated call gets the first answer. */
+  /** Charges once for each add-on. A repeated call returns the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
    * Reads all payments of the customer, a few hundred at most, because clocks may differ.
@@ -58,7 +58,7 @@ export interface PaymentProcessor {
   paidSince: (since: Date) => AsyncIterable<MadeCharge>;
 }
 
-/** The time limit of one call. A charge takes a few seconds, and a caller of the API waits for it. */
+/** The time limit of one call. A charge takes a few seconds, and an API caller waits for it. */
 const timeoutMs = 10_000;
 
 export interface PaymentSettings {
@@ -78,7 +78,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
     host: url.hostname,
     port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
     timeout: timeoutMs,
-    maxNetworkRetries: 0, // the caller retries on its own schedule
+    maxNetworkRetries: 0, // The caller retries on its own schedule.
     telemetry: false,
   });
   return {
@@ -142,7 +142,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
-  requires_action: 'declined', // the customer would have to act, and is not present
+  requires_action: 'declined', // The customer would have to act, and is not present.
   canceled: 'declined',
 };
 

@@ -1,4 +1,4 @@
-/** Shared by every process: JSON log lines, a graceful stop, and a clear message if the process cannot start. */
+/** Code that every process shares: JSON log lines, a graceful stop, and a clear message if the process cannot start. */
 import { constants } from 'node:os';
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -27,7 +27,7 @@ export function createLogger(name: string, level: string): Logger {
       redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
     },
     // Lines are written in blocks, because a write for each line costs the API 6 % of its time. A SIGKILL can lose the lines of the last
-    // second; any other exit writes all.
+    // second. Any other exit writes all lines.
     pino.destination({ sync: false, minLength: 4_096, periodicFlush: 1_000 }),
   );
 }
@@ -64,7 +64,7 @@ export async function openDatabase(
 
 /**
  * Waits for all checks, so that all mistakes are reported together.
- * @throws StartProblems if there are mistakes. An error of a check is thrown only if there are none, because the mistakes may be its
+ * @throws StartProblems if there are mistakes. An error of a check is thrown only if there are no mistakes, because the mistakes may be its
  * cause.
  */
 export async function throwMistakes(checks: readonly Promise<readonly string[]>[]): Promise<void> {
@@ -121,13 +121,13 @@ export async function runOnce(failed: string, command: () => Promise<number>): P
   }
 }
 
-/** The first process of a container gets no signal that it has no listener for. */
+/** The first process of a container ignores signals without a listener. */
 function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
   process.on('SIGTERM', listener);
   process.on('SIGINT', listener);
 }
 
-/** Ends with the exit code that shells report for a process that this signal ended. */
+/** Exits with the code that shells report for a process that this signal ended. */
 function endBy(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal]);
 }

@@ -6,7 +6,7 @@ export interface TemporalSettings {
   readonly address: string;
   readonly namespace: string;
   readonly apiKey: Secret | undefined;
-  /** The file from which the key is read again. */
+  /** The file from which the key is read repeatedly. */
   readonly apiKeyFile?: string | undefined;
   readonly tls: TemporalTls;
 }
@@ -26,7 +26,7 @@ export interface TemporalTls {
 }
 
 /**
- * `@temporalio/envconfig` ignores half a client certificate and an unverified host, and sends an API key without TLS.
+ * `@temporalio/envconfig` ignores an incomplete client certificate and an unverified host, and sends an API key without TLS.
  * @returns a sentence for each mistake, by the names of the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {

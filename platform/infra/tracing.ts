@@ -8,11 +8,11 @@ import type { Cause } from '../core/traces.policy.ts';
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {
-  /** The kind as in OpenTelemetry; a step within the process if absent. */
+  /** The kind as in OpenTelemetry; if absent, a step within the process. */
   kind?: 'producer' | 'consumer';
   /**
-   * The cause of the span; the active span if absent. If it is too late for its trace (`isLate`), the span begins another trace with a
-   * link.
+   * The cause of the span; if absent, the active span. If the span begins too late for the trace of its cause (`isLate`), it begins another
+   * trace with a link.
    */
   cause?: Cause | undefined;
   /** Traceparents of further causes. */
@@ -32,7 +32,7 @@ export type Trusts = (remoteAddress: string | undefined) => boolean;
 export interface Tracer {
   /** @returns the traceparent of the active span; undefined if there is none, or it has ended */
   current(): string | undefined;
-  /** @returns the id of the active trace; undefined if there is none, or if it is not sampled and cannot be found */
+  /** @returns the id of the active trace; undefined if there is none, or if it is not sampled and a search would not find it */
   traceId(): string | undefined;
   /** Runs the work in a new active span. An error marks the span as failed, only by its code. */
   inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T>;
@@ -40,10 +40,10 @@ export interface Tracer {
   fail(error: unknown): void;
   /** Names the request's span by its route, which is a path pattern. */
   nameRequest(route: string): void;
-  /** From now on, traceparents of these peers count. */
+  /** From now on, traceparents of these peers are accepted. */
   trust(trusts: Trusts): void;
   /** From now on, reports losses to this function, once a minute at most. */
-  reportLosses(tell: (lost: LostSpans) => void): void;
+  reportLosses(tell: (loss: LostSpans) => void): void;
   /** Sends the remaining spans, within a few seconds. */
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export function useTracer(used: Tracer | undefined): void {
 
 export const isTracing = (): boolean => tracer !== undefined;
 
-/** @returns the traceparent for facts, wakes and starts; undefined while tracing is off, or nothing is traced here */
+/** @returns the traceparent for facts, wakes and starts; undefined while tracing is off, or if no span is active */
 export const traceparent = (): string | undefined => tracer?.current();
 
 /** @returns the id of the active trace, if it is sampled, for the log */
@@ -73,7 +73,7 @@ export const nameRequest = (route: string): void => tracer?.nameRequest(route);
 
 export const trustPeers = (trusts: Trusts): void => tracer?.trust(trusts);
 
-export const reportLostSpans = (tell: (lost: LostSpans) => void): void => tracer?.reportLosses(tell);
+export const reportLostSpans = (tell: (loss: LostSpans) => void): void => tracer?.reportLosses(tell);
 
 export async function stopTracing(): Promise<void> {
   await tracer?.stop();

@@ -22,16 +22,16 @@ export interface Variable<T> {
    * @param given the set text; undefined if it is not set and there is no default
    * @returns the value, or the mistake without the value: "must be …"
    */
-  readonly parse: (given: string | undefined) => Parsed<T>;
+  readonly parse: (input: string | undefined) => Parsed<T>;
 }
 
-/** If there is a mistake, `value` is a stand-in, with which reading continues to the next variable. */
+/** If there is a mistake, `value` is a substitute, so that reading continues with the next variable. */
 interface Parsed<T> {
   value: T;
   mistake?: string;
 }
 
-/** Declarations as a tree. The values that are read have the same shape. */
+/** Declarations as a tree. The parsed values have the same shape. */
 export type Declarations = { readonly [name: string]: Variable<unknown> | Declarations };
 export type Read<D> = D extends Variable<infer T> ? T : { -readonly [K in keyof D]: Read<D[K]> };
 
@@ -65,11 +65,11 @@ const isVariable = (node: Variable<unknown> | Declarations): node is Variable<un
 
 function readVariable(one: Variable<unknown>, env: Environment, problems: string[]): unknown {
   const { name, fallback, isRequired, isSecret, parse } = one;
-  const setting = isSecret ? secretIn(name, env) : { given: env[name] || undefined, name };
+  const setting = isSecret ? secretIn(name, env) : { input: env[name] || undefined, name };
   if ('mistake' in setting) problems.push(setting.mistake);
-  else if (setting.given === undefined && isRequired) problems.push(`${name} is missing`);
+  else if (setting.input === undefined && isRequired) problems.push(`${name} is missing`);
   else {
-    const { value, mistake } = parse(setting.given ?? fallback);
+    const { value, mistake } = parse(setting.input ?? fallback);
     if (mistake !== undefined) problems.push(`${setting.name} ${mistake}`);
     return value;
   }
@@ -77,14 +77,14 @@ function readVariable(one: Variable<unknown>, env: Environment, problems: string
 }
 
 /** A secret, from its variable or from its file, and the name of the variable that was used. */
-function secretIn(name: string, env: Environment): { given: string | undefined; name: string } | { mistake: string } {
+function secretIn(name: string, env: Environment): { input: string | undefined; name: string } | { mistake: string } {
   const file = env[fileOf(name)] || undefined;
-  if (file === undefined) return { given: env[name] || undefined, name };
+  if (file === undefined) return { input: env[name] || undefined, name };
   if (env[name]) return { mistake: `${name} and ${fileOf(name)} are both set: set one of them` };
   try {
     // Editors and `echo` end a file with a line break.
-    const given = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    return given === '' ? { mistake: `${fileOf(name)} names a file that is empty` } : { given, name: fileOf(name) };
+    const input = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return input === '' ? { mistake: `${fileOf(name)} names a file that is empty` } : { input, name: fileOf(name) };
   } catch (error) {
     return { mistake: `${fileOf(name)} names a file that cannot be read (${codeOf(error)})` };
   }
@@ -92,13 +92,13 @@ function secretIn(name: string, env: Environment): { given: string | undefined; 
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'no code';
 
-/** The common part of the functions below. */
+/** The parts that the functions below have in common. */
 interface Rule<T> {
   kind: string;
   /** The result for a missing or invalid text. */
   standIn: T;
   /** @param given not empty */
-  parse: (given: string) => Parsed<T>;
+  parse: (input: string) => Parsed<T>;
   fallback?: string | number | undefined;
 }
 
@@ -110,19 +110,19 @@ function declared<T>(name: string, meaning: string, { kind, standIn, parse, fall
     fallback: fallback === undefined ? undefined : String(fallback),
     isRequired: fallback === undefined,
     isSecret: false,
-    parse: (given) => (given === undefined ? { value: standIn } : parse(given)),
+    parse: (input) => (input === undefined ? { value: standIn } : parse(input)),
   };
 }
 
 /** @returns the variable as an optional one, which is undefined if it is not set */
 export function optional<T>(of: Variable<T>): Variable<T | undefined> {
-  return { ...of, isRequired: false, parse: (given) => (given === undefined ? { value: undefined } : of.parse(given)) };
+  return { ...of, isRequired: false, parse: (input) => (input === undefined ? { value: undefined } : of.parse(input)) };
 }
 
 /** @returns the variable as a secret one, whose value is never printed, and may be in a file */
 export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
-  const parse = (given: string | undefined): Parsed<Secret<T>> => {
-    const { value, ...mistake } = of.parse(given);
+  const parse = (input: string | undefined): Parsed<Secret<T>> => {
+    const { value, ...mistake } = of.parse(input);
     return { value: new Secret(value), ...mistake };
   };
   return { ...of, isSecret: true, parse };
@@ -146,7 +146,7 @@ export function text(name: string, meaning: string, options: TextOptions = {}): 
   });
 }
 
-/** An address, or a name before `<` and an address. Nothing may follow, such as a quote that was meant for a shell. */
+/** An address, or a name before `<` and an address. Nothing may follow, such as a quote that was intended for a shell. */
 const senders = /^[^<>]*<[^\s<>@"]+@[^\s<>@"]+>$|^[^\s<>@"]+@[^\s<>@"]+$/;
 
 /** The sender of mails. Without a default it must be set. */
@@ -178,12 +178,12 @@ export function command(name: string, meaning: string, { needs, knows }: Command
   return declared<readonly string[]>(name, meaning, {
     kind: `command with ${codes(needs.map((one) => `{${one}}`))}`,
     standIn: [],
-    parse(given) {
-      const value = given.split(' ').filter((word) => word !== '');
-      const placeholders = [...given.matchAll(/\{(\w*)\}/g)].map(([, one = '']) => one);
+    parse(input) {
+      const value = input.split(' ').filter((word) => word !== '');
+      const placeholders = [...input.matchAll(/\{(\w*)\}/g)].map(([, one = '']) => one);
       const missing = needs.filter((one) => !placeholders.includes(one));
       const unknown = placeholders.filter((one) => !knows.includes(one));
-      const isFit = missing.length === 0 && unknown.length === 0 && !/['"]/.test(given) && !value[0]?.includes('{');
+      const isFit = missing.length === 0 && unknown.length === 0 && !/['"]/.test(input) && !value[0]?.includes('{');
       return isFit
         ? { value }
         : {
@@ -207,9 +207,9 @@ export function url(name: string, meaning: string, { protocols, default: fallbac
     kind: `URL, ${codes(protocols)}`,
     standIn: '',
     fallback,
-    parse(given) {
-      const value = given.replace(/\/$/, '');
-      return URL.canParse(given) && protocols.includes(new URL(given).protocol)
+    parse(input) {
+      const value = input.replace(/\/$/, '');
+      return URL.canParse(input) && protocols.includes(new URL(input).protocol)
         ? { value }
         : { value, mistake: `must be a URL that begins with ${begins}` };
     },
@@ -229,8 +229,8 @@ export function integer(name: string, meaning: string, options: IntegerOptions):
     kind: `whole number, ${from} to ${to}`,
     standIn: fallback,
     fallback,
-    parse(given) {
-      const value = Number(given);
+    parse(input) {
+      const value = Number(input);
       return Number.isInteger(value) && value >= from && value <= to
         ? { value }
         : { value: fallback, mistake: `must be a whole number from ${from} to ${to}` };
@@ -248,8 +248,8 @@ export function oneOf<T extends string>(
     kind: `one of ${codes(of)}`,
     standIn: fallback,
     fallback,
-    parse(given) {
-      const value = of.find((word) => word === given);
+    parse(input) {
+      const value = of.find((word) => word === input);
       return value === undefined ? { value: fallback, mistake: `must be one of ${of.join(', ')}` } : { value };
     },
   });
@@ -280,8 +280,8 @@ export function list<T extends string = string>(
     ...declared<readonly T[]>(name, meaning, {
       kind: `list with commas; each ${each}`,
       standIn: [],
-      parse(given) {
-        const items = given
+      parse(input) {
+        const items = input
           .split(',')
           .map((item) => item.trim())
           .filter((item) => item !== '');
@@ -305,9 +305,9 @@ export function counts(
     kind: 'whole numbers from 1, with commas, or `off`',
     standIn: [],
     fallback: options.default,
-    parse(given) {
-      if (given === 'off') return { value: [] };
-      if (/^[1-9]\d{0,6}(,[1-9]\d{0,6})*$/.test(given)) return { value: given.split(',').map(Number) };
+    parse(input) {
+      if (input === 'off') return { value: [] };
+      if (/^[1-9]\d{0,6}(,[1-9]\d{0,6})*$/.test(input)) return { value: input.split(',').map(Number) };
       return { value: [], mistake: 'must be whole numbers from 1, separated by commas, or off' };
     },
   });
@@ -318,9 +318,9 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
   return declared<Buffer>(name, meaning, {
     kind: `${bytes} bytes in base64`,
     standIn: Buffer.alloc(0),
-    parse(given) {
-      const value = Buffer.from(given, 'base64');
-      return isKey(given, bytes) ? { value } : { value, mistake: `must be ${bytes} bytes in base64` };
+    parse(input) {
+      const value = Buffer.from(input, 'base64');
+      return isKey(input, bytes) ? { value } : { value, mistake: `must be ${bytes} bytes in base64` };
     },
   });
 }
@@ -334,8 +334,8 @@ export function keys(
   const items = list(name, meaning, { accepts: (item) => isKey(item, bytes), each: `${bytes} bytes in base64` });
   return {
     ...items,
-    parse(given) {
-      const { value, ...mistake } = items.parse(given);
+    parse(input) {
+      const { value, ...mistake } = items.parse(input);
       const isTwice = new Set(value).size < value.length;
       return {
         value: value.map((item) => Buffer.from(item, 'base64')),
@@ -346,9 +346,9 @@ export function keys(
 }
 
 /** Decoding ignores characters that are not base64. A key that was cut or mistyped must not become another key. */
-function isKey(given: string, bytes: number): boolean {
-  const value = Buffer.from(given, 'base64');
-  return value.length === bytes && value.toString('base64') === given;
+function isKey(input: string, bytes: number): boolean {
+  const value = Buffer.from(input, 'base64');
+  return value.length === bytes && value.toString('base64') === input;
 }
 
 const codes = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' ');

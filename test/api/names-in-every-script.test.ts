@@ -221,7 +221,7 @@ print(json.dumps(found))`;
       const body = { name, email, password: 'correct horse battery' };
       const answer = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body });
       expectError(answer, 'invalid_request');
-      expect(answer.body.error.message).to.equal('name must stand in one line. Take the line break out.');
+      expect(answer.body.error.message).to.equal('name must be on one line. Remove the line break.');
       expect(await source.query(`SELECT FROM students WHERE email = $1`, [email])).to.have.length(0);
       expectError(await callsOf(club)('PATCH', `/students/${id}`, { name }), 'invalid_request');
     });

@@ -187,7 +187,7 @@ describe('422 for a web address in a name that mails contain (DEC-64)', () => {
     ];
     for (const [index, answer] of answers.entries()) {
       expectError(answer, 'invalid_request');
-      expect(answer.body.error.message, String(index)).to.match(/name must not hold a web address/);
+      expect(answer.body.error.message, String(index)).to.match(/name must not contain a web address/);
     }
     expect(await rowCounts()).to.deep.equal(before);
   });

@@ -1,11 +1,11 @@
-/** What administrators and links do to access (EVT-4 to EVT-9). */
+/** Changes of access by administrators and links (EVT-4 to EVT-9). */
 import { inDays, link, type Cause } from './cause.ts';
 import { expect } from 'chai';
 
 export const access: readonly Cause[] = [
   {
     cause: 'a grant',
-    given: async ({ admin, student, deliveryId }) => {
+    prepare: async ({ admin, student, deliveryId }) => {
       const { id } = await student();
       return () => admin('POST', '/enrollments', { student_id: id, delivery_id: deliveryId });
     },
@@ -14,7 +14,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'a registration link that is claimed twice',
-    given: async (scene) => {
+    prepare: async (scene) => {
       const claimant = await scene.student();
       const path = `/classroom/registration-links/${await link(scene)}/claim`;
       return async () => {
@@ -27,7 +27,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'a revocation',
-    given: async ({ admin, enrolled }) => {
+    prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       return () => admin('POST', `/enrollments/${enrollmentId}/revoke`);
     },
@@ -37,7 +37,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'the removal of an enrollment',
-    given: async ({ admin, enrolled }) => {
+    prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       return () => admin('DELETE', `/enrollments/${enrollmentId}`);
     },
@@ -46,7 +46,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'a restoration',
-    given: async ({ admin, enrolled }) => {
+    prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       await admin('POST', `/enrollments/${enrollmentId}/revoke`);
       return () => admin('POST', `/enrollments/${enrollmentId}/restore`);
@@ -56,7 +56,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'an end that is moved later',
-    given: async ({ admin, enrolled }) => {
+    prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       await admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });
       return () => admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(20) });
@@ -67,7 +67,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'an end that is moved earlier',
-    given: async ({ admin, enrolled }) => {
+    prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       return () => admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });
     },
@@ -76,7 +76,7 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'an enrollment that is moved to another cohort',
-    given: async ({ admin, enrolled, cohortId }) => {
+    prepare: async ({ admin, enrolled, cohortId }) => {
       const { enrollmentId } = await enrolled();
       return () => admin('POST', `/enrollments/${enrollmentId}/move`, { cohort_id: cohortId });
     },

@@ -1,4 +1,4 @@
-/** How accounts are created, changed and removed, with the access that comes along (EVT-1 to EVT-3). */
+/** Creation, change and deletion of accounts, with the access that follows (EVT-1 to EVT-3). */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
@@ -7,7 +7,7 @@ import { someone, signUp, link, tag, uploadStudents, type Cause } from './cause.
 export const accounts: readonly Cause[] = [
   {
     cause: 'sign-up',
-    given:
+    prepare:
       async ({ club }) =>
       () =>
         signUp(club.id),
@@ -16,7 +16,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'sign-up in a club with a free delivery',
-    given: async ({ club, course }) => {
+    prepare: async ({ club, course }) => {
       await buildAccessDelivery(club.id, { courseId: course.id, free: true });
       return () => signUp(club.id);
     },
@@ -25,7 +25,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'sign-up with a registration link',
-    given: async (scene) => {
+    prepare: async (scene) => {
       const code = await link(scene);
       return () => signUp(scene.club.id, { registration_code: code });
     },
@@ -34,7 +34,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'an invitation to a delivery',
-    given:
+    prepare:
       async ({ admin, deliveryId }) =>
       () =>
         admin('POST', '/students', { ...someone(), delivery_ids: [deliveryId] }),
@@ -43,7 +43,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'an import of a known and an unknown student',
-    given: async ({ club, deliveryId, student }) => {
+    prepare: async ({ club, deliveryId, student }) => {
       const { email } = await student();
       return () => uploadStudents(club, deliveryId, `email,name\n${email},Stella\n${newId()}@example.com,Max\n`);
     },
@@ -52,7 +52,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'a correction of name and e-mail',
-    given: async ({ admin, student }) => {
+    prepare: async ({ admin, student }) => {
       const { id } = await student();
       return () => admin('PATCH', `/students/${id}`, someone());
     },
@@ -60,7 +60,7 @@ export const accounts: readonly Cause[] = [
   },
   {
     cause: 'the removal of a student who has access, tags and a certificate',
-    given: async (scene) => {
+    prepare: async (scene) => {
       const { student } = await scene.enrolled();
       await scene.admin('PUT', `/students/${student.id}/tags/${await tag(scene)}`);
       await scene.admin('POST', '/certificates', { student_id: student.id, course_id: scene.course.id });

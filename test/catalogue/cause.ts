@@ -1,4 +1,4 @@
-/** What a row of the catalogue's table is, what it finds, and the acts that several rows begin with. */
+/** The type of a row in the catalogue's table, its scene, and operations that several rows share. */
 import { expect } from 'chai';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -9,30 +9,30 @@ import type { ArrivedEvent, ListeningClub } from '../toolkit/drive/listening-clu
 import type { PostingShop } from '../toolkit/drive/shop.ts';
 import { until } from '../toolkit/drive/until.ts';
 
-/** What a cause finds: a club with a course that a delivery opens, and a shop that sells it. */
+/** The scene of a cause: a club with a course that a delivery opens, and a shop that sells it. */
 export interface CauseScene {
   club: ListeningClub;
   course: TestCourse;
-  /** A cohort of the course that the delivery does not name. */
+  /** A cohort of the course that is not in the delivery. */
   cohortId: Id;
   deliveryId: Id;
   shop: PostingShop;
-  /** Calls as the club's owner; the answer is a success. */
+  /** Sends a request as the club's owner, which must succeed. */
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Calls as a student. */
+  /** Sends a request as a student. */
   as(student: TestStudent, method: string, path: string, body?: unknown): Promise<Answer>;
-  /** A student, and one who has the delivery. */
+  /** A new student without access. */
   student(): Promise<TestStudent>;
   enrolled(): Promise<{ student: TestStudent; enrollmentId: Id }>;
 }
 
 export interface Cause {
   cause: string;
-  /** Brings about what the cause needs before it; what it raises does not count. @returns the cause itself */
-  given: (scene: CauseScene) => Promise<() => Promise<unknown>>;
-  /** The events, in any order. */
+  /** Prepares the scene; events of the preparation do not count. @returns the act that is the cause */
+  prepare: (scene: CauseScene) => Promise<() => Promise<unknown>>;
+  /** The expected events, in any order. */
   raises: readonly EventType[];
-  /** Looks closer at what arrived. */
+  /** Checks the data of the events. */
   looks?: (of: (type: EventType) => ArrivedEvent['data'], scene: CauseScene) => void;
 }
 
@@ -50,7 +50,7 @@ export async function link({ admin, deliveryId }: CauseScene): Promise<string> {
   return body.data.code;
 }
 
-/** Uploads a file of students and waits until each row is done. */
+/** Uploads a CSV of students and waits until each row is processed. */
 export async function uploadStudents(club: ListeningClub, deliveryId: Id, csv: string): Promise<void> {
   const path = `/v1/clubs/${club.id}/student-imports`;
   const { token } = club.owner;

@@ -1,4 +1,4 @@
-/** What students learn and get for it (EVT-14 to EVT-19). */
+/** Learning progress and its rewards (EVT-14 to EVT-19). */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { tag, completion, type Cause } from './cause.ts';
@@ -6,7 +6,7 @@ import { tag, completion, type Cause } from './cause.ts';
 export const learning: readonly Cause[] = [
   {
     cause: 'a lesson that is completed, undone and completed again',
-    given: async ({ as, course, enrolled }) => {
+    prepare: async ({ as, course, enrolled }) => {
       const { student } = await enrolled();
       return async () => {
         await as(student, 'PUT', completion(course, 0));
@@ -19,7 +19,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'the last lesson of a certifying course',
-    given: async ({ as, course, enrolled }) => {
+    prepare: async ({ as, course, enrolled }) => {
       const { student } = await enrolled();
       await as(student, 'PUT', completion(course, 0));
       return () => as(student, 'PUT', completion(course, 1));
@@ -29,7 +29,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'a certificate that is issued and reissued',
-    given: async ({ admin, course, enrolled }) => {
+    prepare: async ({ admin, course, enrolled }) => {
       const { student } = await enrolled();
       return async () => {
         const { body } = await admin('POST', '/certificates', { student_id: student.id, course_id: course.id });
@@ -40,7 +40,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'a tag that is added twice',
-    given: async (scene) => {
+    prepare: async (scene) => {
       const { id } = await scene.student();
       const path = `/students/${id}/tags/${await tag(scene)}`;
       return async () => {
@@ -52,7 +52,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'a tag that is removed',
-    given: async (scene) => {
+    prepare: async (scene) => {
       const { id } = await scene.student();
       const path = `/students/${id}/tags/${await tag(scene)}`;
       await scene.admin('PUT', path);
@@ -62,7 +62,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'an award that reaches two levels',
-    given: async ({ admin, student }) => {
+    prepare: async ({ admin, student }) => {
       const { id } = await student();
       await admin('POST', '/levels', { name: 'Deckhand', points: 100 });
       await admin('POST', '/levels', { name: 'Bosun', points: 500 });
@@ -72,7 +72,7 @@ export const learning: readonly Cause[] = [
   },
   {
     cause: 'a lesson whose points reach a level',
-    given: async ({ admin, as, course, enrolled }) => {
+    prepare: async ({ admin, as, course, enrolled }) => {
       const { student } = await enrolled();
       await admin('POST', '/levels', { name: 'Deckhand', points: 10 });
       return () => as(student, 'PUT', completion(course, 0));

@@ -1,11 +1,11 @@
-/** What a shop tells: purchases, refunds, subscriptions, and the access that follows them (EVT-10 to EVT-13). */
+/** Notices of a shop: purchases, refunds, subscriptions, and the access that follows (EVT-10 to EVT-13). */
 import { expect } from 'chai';
 import { inDays, type Cause } from './cause.ts';
 
 export const sales: readonly Cause[] = [
   {
     cause: 'a purchase by an unknown person',
-    given:
+    prepare:
       async ({ shop }) =>
       () =>
         shop.paid(),
@@ -17,7 +17,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a purchase by a student in three notices',
-    given: async ({ shop, student }) => {
+    prepare: async ({ shop, student }) => {
       const buyer = await student();
       const sale = shop.sale({ email: buyer.email });
       return async () => {
@@ -30,7 +30,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a refund',
-    given: async ({ shop }) => {
+    prepare: async ({ shop }) => {
       const sale = shop.sale();
       await shop.paid(sale);
       return () => shop.refunded(sale);
@@ -43,7 +43,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a chargeback',
-    given: async ({ shop }) => {
+    prepare: async ({ shop }) => {
       const sale = shop.sale();
       await shop.paid(sale);
       return () => shop.chargedBack(sale);
@@ -53,7 +53,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'the first charge of a subscription',
-    given:
+    prepare:
       async ({ shop }) =>
       () =>
         shop.charged(shop.subscription()),
@@ -62,7 +62,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a late charge in two notices',
-    given: async ({ shop }) => {
+    prepare: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);
       return async () => {
@@ -75,7 +75,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a cancellation without a paid period',
-    given: async ({ shop }) => {
+    prepare: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);
       return () => shop.canceled(subscription, { periodEnd: undefined });
@@ -85,7 +85,7 @@ export const sales: readonly Cause[] = [
   },
   {
     cause: 'a cancellation within the paid period',
-    given: async ({ shop }) => {
+    prepare: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);
       return () => shop.canceled(subscription, { periodEnd: inDays(9) });

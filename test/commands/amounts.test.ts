@@ -50,7 +50,7 @@ describe('the command amounts', () => {
     expect(await listed()).to.deep.equal({ code: 0, lines: ['rounded 0, from text 0'] });
   });
 
-  it('lists what an earlier version rounded, says what is about right, and changes nothing', async () => {
+  it('lists amounts that an earlier version rounded, reports the probable value, and changes nothing', async () => {
     const shop = await buildShop();
     await sellInHotmart(shop, 'COP', 149_900);
     await sellInHotmart(shop, 'IQD', 15.125);
@@ -73,7 +73,7 @@ describe('the command amounts', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lists purchases whose kept notice states a text, without anything of the buyer', async () => {
+  it('lists purchases whose stored notice has a text as amount, without data of the buyer', async () => {
     const shop = await buildShop();
     const body = purchaseNotice(shop, 'paid');
     const id = await takeNotice(shop.connection, body);

@@ -25,10 +25,10 @@ const titles = [
   'Keys: MASTER_KEY, MASTER_KEYS_OLD',
   'Temporal: connections, version, namespace, search attributes',
   'Temporal: fairness between clubs',
-  'S3: files are sent once, from the pages of CORS_ORIGINS',
-  'S3: everybody reads public files, at PUBLIC_FILES_URL',
+  'S3: uploads from the pages of CORS_ORIGINS',
+  'S3: everyone can read public files at PUBLIC_FILES_URL',
   'SMTP: SMTP_URL',
-  'ffmpeg: it makes renditions of videos',
+  'ffmpeg: it creates renditions of videos',
 ] as const;
 const withoutFfmpeg =
   'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
@@ -44,12 +44,12 @@ describe('worker/doctor', function () {
 
   async function run(env: Record<string, string>) {
     const lines: string[] = [];
-    const given = { ...process.env, FFMPEG_BINARY: ffmpeg, ...env };
-    const isRight = await examine(readConfig(given), (line) => lines.push(line));
+    const environment = { ...process.env, FFMPEG_BINARY: ffmpeg, ...env };
+    const isRight = await examine(readConfig(environment), (line) => lines.push(line));
     return { isRight, lines };
   }
 
-  it('finds everything right of the development stack, once the API has opened the bucket to the pages', async () => {
+  it('finds no mistake in the development stack, once the API has set the CORS rules of the bucket', async () => {
     const storage = createObjectStore(readConfig().storage);
     await storage.allowOrigins([origin]);
     storage.close();
@@ -58,7 +58,7 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
-  it('warns of zones that Node and Postgres know otherwise, and is content', async () => {
+  it('warns of zones that differ between Node and Postgres, and still succeeds', async () => {
     const source = await testDatabase();
     const { id } = await buildClub();
     await source.query(`UPDATE clubs SET time_zone = 'CET' WHERE id = $1`, [id]);
@@ -72,7 +72,7 @@ describe('worker/doctor', function () {
     expect([lines[4], isRight]).to.deep.equal([`ok     ${titles[2]}`, true]);
   });
 
-  it('says what to do, of all that is wrong at once', async () => {
+  it('reports all mistakes together, each with its remedy', async () => {
     const other = 'https://other.example.com';
     const { isRight, lines } = await run({
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
@@ -91,17 +91,17 @@ describe('worker/doctor', function () {
       `WRONG  ${titles[0]}`,
       '         Postgres cannot be used (ECONNREFUSED): is DATABASE_URL right, and is the server up?',
       `WRONG  ${titles[1]}`,
-      '         It could not be looked at (ECONNREFUSED): see to the other mistakes first.',
+      '         This check did not run (ECONNREFUSED): correct the other mistakes first.',
       `ok     ${titles[2]}`,
       `WRONG  ${titles[3]}`,
       `         ${away}`,
       `WRONG  ${titles[4]}`,
-      '         It could not be looked at: see to the other mistakes first.',
+      '         This check did not run: correct the other mistakes first.',
       `WRONG  ${titles[5]}`,
       `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API process sets this rule when it starts, so start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
       '         S3 answers 404 to an upload to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
       `WRONG  ${titles[6]}`,
-      '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
+      '         This check did not run (NoSuchBucket): correct the other mistakes first.',
       `WRONG  ${titles[7]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
@@ -112,10 +112,10 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(false);
   });
 
-  it('notes that there is no ffmpeg, refuses one that makes no renditions, asks no worker without videos', async () => {
+  it('accepts a machine without ffmpeg, and refuses an ffmpeg that cannot create renditions', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const { PATH } = process.env;
-    // Servers that are away answer sooner than those that are looked at in full.
+    // Unreachable servers answer sooner than servers that are checked completely.
     const away = {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
@@ -147,7 +147,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('lets the program of OCR read a trial page in each language of clubs, if workers have one', async () => {
+  it('makes the OCR program read a test page in each language of the clubs, if workers have one', async () => {
     const ofOcr = async (command: string, env: Record<string, string> = {}) => {
       const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9', ...env };
       const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
@@ -155,7 +155,7 @@ describe('worker/doctor', function () {
       const at = lines.findIndex((line) => line.includes('OCR'));
       return at < 0 ? [] : lines.slice(at);
     };
-    const title = 'OCR: it reads a trial page';
+    const title = 'OCR: the command reads a test page';
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const program = path.join(directory, 'ocr');
     const args = '{input} {output} {languages}';
@@ -179,7 +179,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('lets the command of subtitles hear a trial sound, if workers have one', async () => {
+  it('makes the subtitles command transcribe a test sound, if workers have one', async () => {
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9' };
     const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
     const ofSubtitles = async (command: string, queues = 'subtitles') => {
@@ -188,7 +188,7 @@ describe('worker/doctor', function () {
       const at = lines.findIndex((line) => line.includes('ffmpeg'));
       return at < 0 ? [] : lines.slice(at);
     };
-    const title = 'Subtitles: the command hears a trial sound';
+    const title = 'Subtitles: the command transcribes a test sound';
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const program = path.join(directory, 'speech');
     const command = `${program} {input} {output} {language}`;
@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {
+  it('reports missing certificate authorities for workers on a machine where commands use Node’s own authorities', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
@@ -231,10 +231,10 @@ describe('worker/doctor', function () {
     const trust = { ...ofCommands, SSL_CERT_FILE: '/dev/null', SSL_CERT_DIR: '/dev/null' };
     try {
       const env = { ...process.env, ...way, ...trust };
-      const said = await new Promise<string>((resolve) => {
+      const output = await new Promise<string>((resolve) => {
         execFile(process.execPath, [...scriptArguments('main.ts'), 'doctor'], { env }, (_, stdout) => resolve(stdout));
       });
-      const lines = said.split('\n');
+      const lines = output.split('\n');
       expect(lines[lines.indexOf(`WRONG  ${titles[3]}`) + 1]).to.equal(
         `         The workers' connection to Temporal at ${terminator.address} finds no certificate authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
       );
@@ -244,7 +244,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('says that not everybody may read public files, and leaves none of its own', async () => {
+  it('reports public files that not everyone can read, and leaves no test file', async () => {
     const { privateBucket } = readConfig().storage;
     const { lines } = await run({ S3_PUBLIC_BUCKET: privateBucket, CORS_ORIGINS: origin });
     expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
@@ -254,7 +254,7 @@ describe('worker/doctor', function () {
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);
   });
 
-  it('says that a store replaces files which If-None-Match protects', async () => {
+  it('reports a store that replaces files although If-None-Match protects them', async () => {
     const store = createServer((request, response) => {
       request.resume();
       request.on('end', () =>

@@ -1,4 +1,4 @@
-/** Two builds of the real workflows on the real server: which of them runs what, before and after each promotion. */
+/** Two builds of the real workflows on the real server: which build runs which workflow, before and after each promotion. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -23,7 +23,7 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 
 const { VersionDrainageStatus, WorkerDeploymentVersionStatus } = proto.temporal.api.enums.v1;
-/** How a server describes a version that can be deleted, if nobody polls it. */
+/** The description of a version that can be deleted if no worker polls for it. */
 const over = {
   drained: { drainageStatus: VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED },
   'never promoted': { status: WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE },
@@ -37,7 +37,7 @@ describe('worker/promote (ENG-19)', function () {
   let connection: Connection;
   let db: Database;
   let notified = 0;
-  /** By run: the builds that took its steps. */
+  /** The builds that ran the steps of each run. */
   const steps = new Map<string, string[]>();
   const stops: (() => Promise<void>)[] = [];
   const clients = new Map<string, WorkflowClient>();
@@ -57,15 +57,15 @@ describe('worker/promote (ENG-19)', function () {
     await connection.close();
   });
 
-  /** Workers of a build, on these queues. A run needs two steps, and waits for a signal in between. */
+  /** Starts workers of a build on these queues. A run needs two steps, and waits for a signal in between. */
   async function startWorkers(build: Build, ...served: (typeof queues)[number][]) {
     const native = await NativeConnection.connect({ address: readConfig().temporal.address });
     if (served.includes('webhooks')) clients.set(build.buildId, createWorkflowClient(native, namespace));
     const take = (id: string) => {
-      const taken = [...(steps.get(id) ?? []), build.buildId];
-      steps.set(id, taken);
+      const stepBuilds = [...(steps.get(id) ?? []), build.buildId];
+      steps.set(id, stepBuilds);
       return Promise.resolve(
-        taken.length < 2
+        stepBuilds.length < 2
           ? { done: false, doing: 'recovering', parked: 0, at: Date.now() + 86_400_000 }
           : { done: true, outcome: 'processed' },
       );
@@ -89,7 +89,7 @@ describe('worker/promote (ENG-19)', function () {
     });
   }
 
-  const given = (build: Build, lines: string[] = []) => ({
+  const depsOf = (build: Build, lines: string[] = []) => ({
     connection,
     namespace,
     db,
@@ -99,13 +99,13 @@ describe('worker/promote (ENG-19)', function () {
   });
   const promoted = async (build: Build) => {
     const lines: string[] = [];
-    await promote(given(build, lines));
+    await promote(depsOf(build, lines));
     return lines;
   };
   const gate = (): Run => ({ workflowType: 'endpointGate', subjectId: newId(), clubId: null, attributes: {} });
   const stepsOf = ({ subjectId }: Run) => steps.get(subjectId) ?? [];
   const client = () => new Client({ connection, namespace }).workflow;
-  /** By the queue: an API or a relay elsewhere would. */
+  /** Starts a run on its queue, like an API or a relay on another machine. */
   const begin = async (run: Run) => {
     await client().start(run.workflowType, {
       workflowId: workflowIdOf(run.workflowType, run.subjectId),
@@ -127,10 +127,10 @@ describe('worker/promote (ENG-19)', function () {
     return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
   };
 
-  it('before the first promotion nothing runs; after it, all that has waited', async () => {
+  it('runs nothing before the first promotion, and all waiting runs after it', async () => {
     await startWorkers(builds.a, 'webhooks', 'mail');
     const waiting = await begin(gate());
-    await sleep(1_000); // a run is taken up within some milliseconds
+    await sleep(1_000); // The worker starts a run within some milliseconds.
     expect(stepsOf(waiting)).to.deep.equal([]);
     expect(await isPromoted(db, 'a', new Date(0))).to.equal(false);
     expect((await promoted(builds.a)).slice(-2)).to.deep.equal([
@@ -144,9 +144,9 @@ describe('worker/promote (ENG-19)', function () {
     expect(notified).to.equal(1);
   });
 
-  it('waits for workers on every task queue, and names those without', async () => {
+  it('waits for workers on every task queue, and names the queues without workers', async () => {
     await startWorkers(builds.b, 'webhooks');
-    const problem = await promote({ ...given(builds.b), withinMs: 1_000 }).catch((error: unknown) => error);
+    const problem = await promote({ ...depsOf(builds.b), withinMs: 1_000 }).catch((error: unknown) => error);
     expect(problem).to.be.instanceOf(StartProblem);
     expect((problem as Error).message).to.equal(
       'no worker of build b polls mail: are its workers up, and does one of them serve each task queue (WORKER_TASK_QUEUES)?',
@@ -157,11 +157,11 @@ describe('worker/promote (ENG-19)', function () {
     ]);
   });
 
-  it('moves open runs over with their next step, and starts new ones with the new build', async () => {
+  it('moves open runs to the new build with their next step, and starts new runs there', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
     await startWorkers(builds.b, 'mail');
-    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current, in the place of version 0.3.0, build a.');
+    expect((await promoted(builds.b)).at(-1)).to.equal('Build b is current, and replaces version 0.3.0, build a.');
     await lookAgain(open);
     await untilSteps(open, 2);
     expect(stepsOf(open)).to.deep.equal(['a', 'b']);
@@ -180,22 +180,22 @@ describe('worker/promote (ENG-19)', function () {
     expect(await db.source.query('SELECT * FROM releases ORDER BY build_id')).to.deep.equal(before);
   });
 
-  it('the build before goes back: its own promote makes it the current one again', async () => {
+  it('makes the earlier build current again when that build promotes', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
-    expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, in the place of version 0.4.0, build b.');
+    expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, and replaces version 0.4.0, build b.');
     await lookAgain(open);
     await untilSteps(open, 2);
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('an eager start runs its first task where it was started, whichever build is current', async () => {
+  it('runs the first task of an eager start in the process that started it, whichever build is current', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);
   });
 
-  /** The connection of a server of which some calls are made otherwise. */
+  /** The connection to a server that answers some calls differently. */
   const altered = (calls: Partial<Record<string, (request: never) => Promise<unknown>>>): Connection => {
     const workflowService = new Proxy(connection.workflowService, {
       get: (service, name) =>
@@ -206,7 +206,7 @@ describe('worker/promote (ENG-19)', function () {
     });
   };
 
-  /** The connection of a server that describes all versions so. @param remove in the place of its own deletion */
+  /** The connection to a server that describes all versions in this way. @param remove replaces the deletion of a version */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
       async describeWorkerDeployment(request: object) {
@@ -220,7 +220,7 @@ describe('worker/promote (ENG-19)', function () {
       }),
     });
 
-  it('sets it again where another promotion came between Temporal and the relays', async () => {
+  it('sets the current version again if another promotion ran between Temporal and the relays', async () => {
     await promoted(builds.b);
     let isOvertaken = false;
     const overtaken = altered({
@@ -235,12 +235,12 @@ describe('worker/promote (ENG-19)', function () {
         return connection.workflowService.describeWorkerDeployment(request);
       },
     });
-    await promote({ ...given(builds.a), connection: overtaken });
+    await promote({ ...depsOf(builds.a), connection: overtaken });
     expect([isOvertaken, await currentOf()]).to.deep.equal([true, 'a']);
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
-  it('waits for the worker of the server’s own, which a namespace that was just made does not have yet', async () => {
+  it('waits for the server’s own worker, which a new namespace does not have yet', async () => {
     const lines: string[] = [];
     let refusals = 0;
     const young = altered({
@@ -254,13 +254,13 @@ describe('worker/promote (ENG-19)', function () {
         return connection.workflowService.describeWorkerDeployment(request);
       },
     });
-    await promote({ ...given(builds.a, lines), connection: young });
+    await promote({ ...depsOf(builds.a, lines), connection: young });
     expect(lines.at(-1)).to.equal('Build a is current.');
   });
 
-  it('leaves a drained version whose workers still poll: somebody may go back to it', async () => {
+  it('keeps a drained version whose workers still poll, because a rollback may need it', async () => {
     const lines: string[] = [];
-    await promote({ ...given(builds.a, lines), connection: allAre(over.drained) });
+    await promote({ ...depsOf(builds.a, lines), connection: allAre(over.drained) });
     expect(lines).to.deep.equal([
       'The workers of version 0.3.0, build a, poll all 2 task queues.',
       'Build a is current.',
@@ -269,11 +269,11 @@ describe('worker/promote (ENG-19)', function () {
   });
 
   for (const [what, how] of Object.entries(over))
-    it(`deletes other versions (${what}), before it waits for workers, and forgets them`, async () => {
+    it(`deletes other versions (${what}) before it waits for workers, and forgets them`, async () => {
       const lines: string[] = [];
       const deleted: string[] = [];
-      await promote({ ...given(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });
-      expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted versions that are over: b.']);
+      await promote({ ...depsOf(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });
+      expect([deleted[0], lines[0]]).to.deep.equal(['b', 'Deleted obsolete versions: b.']);
       expect(await rows()).to.deep.equal([{ build_id: 'a', version: '0.3.0', is_current: true }]);
     });
 });

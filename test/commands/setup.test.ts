@@ -22,7 +22,7 @@ const created = (names: readonly string[]) => `The search attributes ${names.joi
 const allThere = `The search attributes ${attributes.join(', ')} exist.`;
 const schedulesAreRight = `The schedules ${scheduledTypes.join(', ')} are set as this version defines them.`;
 
-/** As gRPC says it: 7 is "permission denied", 12 "unimplemented". */
+/** gRPC status codes: 7 is "permission denied", 12 "unimplemented". */
 const refusal = (code: number) => () =>
   Promise.reject(Object.assign(new Error('refused'), { code, details: 'refused', metadata: {} }));
 
@@ -39,33 +39,33 @@ describe('worker/setup', function () {
   let namespace: string;
   let first: Awaited<ReturnType<typeof run>>;
   const namespaces: string[] = [];
-  before('connect, and run it once', async () => {
+  before('connect, and run setup once', async () => {
     await testStack();
     connection = await Connection.connect({ address: readConfig().temporal.address });
     namespace = newNamespace();
     first = await run();
   });
-  after('end the schedules, and the connection', async () => {
-    for (const made of namespaces)
-      for (const { scheduleId } of Object.values(schedules)) await scheduleIn(made, scheduleId).delete();
+  after('delete the schedules, and close the connection', async () => {
+    for (const name of namespaces)
+      for (const { scheduleId } of Object.values(schedules)) await scheduleIn(name, scheduleId).delete();
     await connection.close();
   });
 
   const newNamespace = () => {
-    const made = `setup-${randomUUID()}`;
-    namespaces.push(made);
-    return made;
+    const name = `setup-${randomUUID()}`;
+    namespaces.push(name);
+    return name;
   };
-  const scheduleIn = (made: string, scheduleId: string) =>
-    new Client({ connection, namespace: made }).schedule.getHandle(scheduleId);
+  const scheduleIn = (name: string, scheduleId: string) =>
+    new Client({ connection, namespace: name }).schedule.getHandle(scheduleId);
   const remove = (...names: string[]) =>
     connection.operatorService.removeSearchAttributes({ namespace, searchAttributes: names });
-  async function run(given = namespace, services?: Parameters<typeof setUp>[3]) {
+  async function run(ofNamespace = namespace, services?: Parameters<typeof setUp>[3]) {
     const lines: string[] = [];
-    const refused = await setUp(connection, given, (line) => lines.push(line), services);
+    const refused = await setUp(connection, ofNamespace, (line) => lines.push(line), services);
     return { lines, refused };
   }
-  /** The services of a server that refuses operator calls, and maybe a namespace, with this code. */
+  /** The services of a server that refuses operator calls, and the named calls, with this code. */
   const refusing = (code: number, ...also: ('registerNamespace' | 'describeNamespace')[]) =>
     ({
       operatorService: new Proxy(connection.operatorService, { get: () => refusal(code) }),
@@ -77,7 +77,7 @@ describe('worker/setup', function () {
       }),
     }) as Parameters<typeof setUp>[3];
 
-  it('creates namespace, search attributes and schedules; a second time all is there', async () => {
+  it('creates namespace, search attributes and schedules, and finds all of them the second time', async () => {
     expect(first).to.deep.equal({
       lines: [
         `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,
@@ -97,7 +97,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('creates the search attributes that are missing, and sets schedules right', async () => {
+  it('creates missing search attributes, and corrects schedules', async () => {
     await remove('AgentId', 'EventType');
     const sweeper = scheduleIn(namespace, schedules.sweep.scheduleId);
     await sweeper.update((current) => ({ ...current, spec: { intervals: [{ every: '1h' }] } }));
@@ -109,14 +109,14 @@ describe('worker/setup', function () {
     expect((await sweeper.describe()).spec.intervals?.map(({ every }) => every)).to.deep.equal([60_000]);
   });
 
-  it('is safe to run twice at once', async () => {
-    const made = newNamespace();
-    const [one, other] = await Promise.all([run(made), run(made)]);
+  it('can run twice at the same time', async () => {
+    const missingNamespace = newNamespace();
+    const [one, other] = await Promise.all([run(missingNamespace), run(missingNamespace)]);
     expect([one.refused, other.refused]).to.deep.equal([[], []]);
-    expect((await run(made)).lines[1]).to.equal(allThere);
+    expect((await run(missingNamespace)).lines[1]).to.equal(allThere);
   });
 
-  it('refused as an operator: says what somebody else must run, and does nothing without a namespace', async () => {
+  it('prints the commands for another role if it lacks operator rights, and stops without a namespace', async () => {
     const missing = `setup-${randomUUID()}`;
     expect(await run(missing, refusing(7, 'registerNamespace'))).to.deep.equal({
       lines: [],
@@ -127,7 +127,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('says what to do where the namespace itself is refused', async () => {
+  it('prints the remedy if access to the namespace is refused', async () => {
     const failure = await run(namespace, refusing(7, 'describeNamespace')).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StartProblem);
     expect((failure as StartProblem).message).to.equal(
@@ -135,7 +135,7 @@ describe('worker/setup', function () {
     );
   });
 
-  it('refused as an operator: finds by queries which search attributes are missing', async () => {
+  it('finds missing search attributes by queries if it lacks operator rights', async () => {
     expect((await run(namespace, refusing(7))).refused).to.deep.equal([]);
     await remove('ClubId', 'EventType');
     expect(await run(namespace, refusing(12))).to.deep.equal({
@@ -144,7 +144,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('says that a search attribute of another type must go', async () => {
+  it('reports a search attribute that has another type', async () => {
     await remove('AgentId');
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { AgentId: int } });
     const failure = await run().catch((error: unknown) => error);

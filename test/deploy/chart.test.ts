@@ -1,4 +1,4 @@
-/** deploy/chart, as far as it can be held against the code without Helm; `npm run prove -- verify chart` renders it. */
+/** Compares deploy/chart with the code, as far as that is possible without Helm. `npm run prove -- verify chart` renders it. */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -38,7 +38,7 @@ describe('deploy/chart', () => {
     expect([...values.matchAll(/^(\w+):/gm)].map(([, name]) => name)).to.have.members(described);
   });
 
-  it('closes the network by default, and takes images by digest', () => {
+  it('denies network access by default, and accepts images by digest', () => {
     const sectionOf = (name: string) =>
       new RegExp(String.raw`^${name}:\n((?: .*)?\n)+?(?=\w|#)`, 'm').exec(values)?.[0] ?? '';
     expect(sectionOf('networkPolicy'))
@@ -49,7 +49,7 @@ describe('deploy/chart', () => {
       .and.match(/^ {2}allowTag: false$/m);
   });
 
-  it('has one place for every variable of the service', () => {
+  it('has one location for every variable of the service', () => {
     const config = Object.keys(schemaOf('config').properties);
     const secrets = Object.keys(schemaOf('secrets', 'variables').properties);
     const places = [...config, ...secrets, ...Object.keys(setByChart)];
@@ -58,7 +58,7 @@ describe('deploy/chart', () => {
     expect(secrets).to.have.members(variables.filter(({ isSecret }) => isSecret).map(({ name }) => name));
   });
 
-  it('wants the required secrets, and the addresses whose defaults are of a development machine', () => {
+  it('requires the secrets, and the addresses whose defaults belong to a development machine', () => {
     expect(schemaOf('secrets', 'variables').required).to.have.members([
       'DATABASE_URL',
       'SMTP_URL',
@@ -77,13 +77,13 @@ describe('deploy/chart', () => {
     ]);
   });
 
-  it('opens the ports that the configuration has by default', () => {
+  it('exposes the ports of the default configuration', () => {
     const ports = variables.filter(({ name }) => /^(API|API_METRICS|WORKER|FILES)_PORT$/.test(name));
     const opened = [...templates.matchAll(/"containerPort" (\d+)/g)].map(([, port]) => port);
     expect(opened).to.have.members(ports.map(({ fallback }) => fallback));
   });
 
-  it('gives processes the time that their last steps may take', () => {
+  it('gives processes enough time for their last steps', () => {
     const lastRequestsMs = 15_000;
     expect(numberOf('api', 'terminationGracePeriodSeconds') * 1_000).to.be.at.least(
       numberOf('api', 'closesAfterMs') + lastRequestsMs,

@@ -1,4 +1,4 @@
-/** deploy/Dockerfile, as far as it can be held against the code; `npm run prove -- verify image` builds and runs it. */
+/** Compares deploy/Dockerfile with the code, as far as that is possible. `npm run prove -- verify image` builds and runs it. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 const dockerfile = read('deploy/Dockerfile');
 
 describe('deploy/Dockerfile', () => {
-  it('sets the directory for files, addresses, and the allocator’s variables', () => {
+  it('sets the directory for files, the addresses, and the allocator’s variables', () => {
     const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
     const set = Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
     const { NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, HOME, ...others } = set;
@@ -29,13 +29,13 @@ describe('deploy/Dockerfile', () => {
     expect(known).to.include.members(['API_HOST', 'WORKER_HOST', 'MEDIA_WORK_DIRECTORY']);
   });
 
-  it('exposes the ports that the configuration has by default', () => {
+  it('exposes the ports of the default configuration', () => {
     const ports = variablesIn(declarations).filter(({ name }) => /^(API|API_METRICS|WORKER|FILES)_PORT$/.test(name));
     const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)?.[1]?.split(' ');
     expect(exposed).to.have.members(ports.map(({ fallback }) => fallback));
   });
 
-  it('begins with a Node that the service accepts, on glibc', () => {
+  it('uses a Node version that the service accepts, on glibc', () => {
     expect(/^ARG BASE=(.+)$/m.exec(dockerfile)?.[1]).to.equal('docker.io/library/node:24-trixie-slim');
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).to.deep.equal([
       '${BASE}',
@@ -51,7 +51,7 @@ describe('.dockerignore', () => {
     .filter((line) => line.startsWith('!'))
     .map((line) => line.slice(1));
 
-  it('lets through what the build reads, and nothing else', () => {
+  it('passes the files that the build reads, and nothing else', () => {
     const folders = productImports(projectDirectory).map(({ file }) => file.split('/')[0]);
     const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
     expect(letThrough).to.have.members([...new Set([...folders, 'dev']), ...files]);

@@ -1,4 +1,4 @@
-/** The store of deploy/compose.yaml: what the key of the service may do in it, and what it may not. */
+/** The store of deploy/compose.yaml: the permissions of the service's key. */
 import {
   AbortMultipartUploadCommand,
   CopyObjectCommand,
@@ -65,7 +65,7 @@ describe('the store of deploy/compose.yaml', function () {
     });
   };
 
-  before('start it by the arguments of compose.yaml', async () => {
+  before('start the store with the arguments of compose.yaml', async () => {
     await runCommand('sh', [path.join(projectDirectory, 'deploy/compose/make-secrets.sh'), secrets]);
     const { port, adminPort } = await freePorts(['port', 'adminPort']);
     [endpoint, adminEndpoint] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${adminPort}`];
@@ -99,7 +99,7 @@ describe('the store of deploy/compose.yaml', function () {
     rmSync(directory, { recursive: true });
   });
 
-  it('lets the key of the service do what it needs, in both buckets', async () => {
+  it('allows the service’s key all needed operations in both buckets', async () => {
     await eachCase(Object.values(buckets), async (Bucket) => {
       const object = { Bucket, Key: 'files/one' };
       await client.send(new PutObjectCommand({ ...object, Body: 'content' }));
@@ -125,7 +125,7 @@ describe('the store of deploy/compose.yaml', function () {
     await eachCase(objects, async (object) => void (await client.send(new DeleteObjectCommand(object))));
   });
 
-  it('refuses the key of the service buckets, policies and users', async () => {
+  it('refuses buckets, policies and users to the service’s key', async () => {
     const Policy = JSON.stringify({
       Version: '2012-10-17',
       Statement: [{ Effect: 'Allow', Principal: '*', Action: 's3:*', Resource: `arn:aws:s3:::${buckets.private}/*` }],
@@ -165,7 +165,7 @@ describe('the store of deploy/compose.yaml', function () {
     expect(statuses).to.deep.equal([200, 403, 403, 403]);
   });
 
-  it('makes everything once more without a change, and gives the key another secret', async () => {
+  it('changes nothing when its setup is repeated, except a new secret of the key', async () => {
     expect(await makeBuckets()).to.equal(
       'The buckets club-private and club-public exist, and the key club-learning may use them.\n',
     );
@@ -176,7 +176,7 @@ describe('the store of deploy/compose.yaml', function () {
     changed.destroy();
   });
 
-  it('refuses to take the root key for the key of the service', async () => {
+  it('refuses the root key as the key of the service', async () => {
     writeFileSync(path.join(secrets, 's3-access-key-id'), secret('s3-root-access-key-id'));
     const errorOutput = await makeBuckets().then(
       () => 'nothing',

@@ -21,13 +21,13 @@ const judge = (report: AuditReport, accepted: Parameters<typeof judgeAdvisories>
 const line = (severity: string) => `${severity}: koa <1.2.3: Burns a thread (GHSA-1)`;
 
 describe('known advisories', () => {
-  it('end the check if they are high or critical, about a package of the service', async () => {
+  it('fail the check if a package of the service has one of high or critical severity', async () => {
     await eachCase(['high', 'critical'], async (severity) =>
       expect(judge(reportOf(severity))).to.deep.equal({ refused: [line(severity)], listed: [] }),
     );
   });
 
-  it('are listed if they are lower, or about a tool', async () => {
+  it('are only listed if they have a lower severity or concern a tool', async () => {
     await eachCase(['info', 'low', 'moderate'], async (severity) =>
       expect(judge(reportOf(severity))).to.deep.equal({ refused: [], listed: [line(severity)] }),
     );
@@ -37,13 +37,13 @@ describe('known advisories', () => {
     });
   });
 
-  it('end the check if one of several places is of the service', () => {
+  it('fail the check if only one of the affected copies belongs to the service', () => {
     const nodes = ['node_modules/mocha/node_modules/koa', 'node_modules/koa'];
     const vulnerabilities = { koa: { via: [advisory('high', 'GHSA-1')], nodes } };
     expect(judge({ vulnerabilities }).refused).to.deep.equal([line('high')]);
   });
 
-  it('are accepted with a reason until the end of a day', () => {
+  it('pass the check until the end of the day that is accepted with a reason', () => {
     const acceptance = (until: string) => [{ id: 'GHSA-1', reason: 'We never parse these.', until }];
     expect(judge(reportOf('high'), acceptance(today))).to.deep.equal({
       refused: [],
@@ -52,14 +52,14 @@ describe('known advisories', () => {
     expect(judge(reportOf('high'), acceptance('2026-11-27')).refused).to.deep.equal([line('high')]);
   });
 
-  it('ask for the removal of an acceptance that nothing needs any more', () => {
+  it('require the removal of an acceptance that is no longer needed', () => {
     const unused = [{ id: 'GHSA-2', reason: 'Gone.', until: '2027-01-01' }];
     expect(judge({ vulnerabilities: {} }, unused).listed).to.deep.equal([
       'GHSA-2 is accepted in dev/packages/accepted-advisories.json, but not reported: remove it there',
     ]);
   });
 
-  it('are unknown where the registry answers something else, and its address is not told', async () => {
+  it('are unknown if the registry sends an unexpected answer; the error does not show its address', async () => {
     const refusal = { message: '405 Method Not Allowed - POST https://registry.example.com/-/npm', statusCode: 405 };
     const cases = [
       [JSON.stringify(refusal), '405'],

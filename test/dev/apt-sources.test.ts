@@ -35,7 +35,7 @@ describe('debianArchives', () => {
     ]);
   });
 
-  it('takes snapshots, and leaves out other archives, other protocols and repetitions', async () => {
+  it('keeps snapshots, and skips other archives, other protocols and duplicates', async () => {
     const addresses = [
       'http://one.example.com/debian-security',
       'http://one.example.com/debian',

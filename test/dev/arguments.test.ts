@@ -13,7 +13,7 @@ describe('dev/arguments', () => {
     expect(startArguments(['--components'])).to.deep.equal({ fakeModel: false, components: true, language: 'en' });
   });
 
-  it('takes the language of the tour from --language, else from the locale, else English', () => {
+  it('takes the language of the tour from --language, then from the locale, then English', () => {
     const languageOf = (args: string[], locale?: string) => startArguments(args, locale).language;
     expect(languageOf(['--language', 'pt-BR'], 'de_DE.UTF-8')).to.equal('pt-BR');
     expect(
@@ -23,7 +23,7 @@ describe('dev/arguments', () => {
     ).to.deep.equal(['pt-BR', 'pt-BR', 'ar', 'de', 'en', 'en', 'en', 'en']);
   });
 
-  it('names an unknown argument and lists the known ones', async () => {
+  it('reports an unknown argument and lists the known arguments', async () => {
     const there =
       'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), ' +
       'npm start -- --language TAG (the tour and its club speak en, pt-BR, es, de, ar), and ' +
@@ -32,7 +32,7 @@ describe('dev/arguments', () => {
       '--fake': "Unknown option '--fake'.",
       '--fake-model=yes': "Option '--fake-model' does not take an argument.",
       'fake-model': "Unexpected argument 'fake-model'.",
-      '--language=fr': 'The service does not speak "fr".',
+      '--language=fr': 'The service does not support the language "fr".',
     };
     await eachCase(Object.entries(wrong), async ([given, says]) =>
       expect(await problemOf(Promise.resolve().then(() => startArguments([given])))).to.equal(`${says}\n${there}`),

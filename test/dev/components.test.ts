@@ -47,14 +47,14 @@ describe('dev/components', () => {
       ...options,
     });
 
-  describe('the order of sources', () => {
-    it('1. the variable with the path of the component', async () => {
+  describe('the order of the sources', () => {
+    it('1. uses the variable with the path of the component', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
       expect(await find(component([]), { env: { THING_BINARY: own } })).to.equal(own);
     });
 
-    it('1. the variable: an error if its file is missing, although the PATH has one', async () => {
+    it('1. reports an error if the file of the variable is missing, even if the PATH has a program', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const message = await problemOf(find(component([]), { env: { THING_BINARY: '/nowhere/thing' } }));
       expect(message).to.equal('THING_BINARY says /nowhere/thing, but there is no executable file.');
@@ -66,13 +66,13 @@ describe('dev/components', () => {
       expect(await find(component([working]))).to.equal(onPath);
     });
 
-    it('2. the PATH, but not an unsuitable version', async () => {
+    it('2. uses the PATH, and skips an unsuitable version', async () => {
       await executable(cached());
       await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('2. the PATH: uses a later program if an earlier one is broken, too old, or does not work', async () => {
+    it('2. uses a later program on the PATH if an earlier program is broken, too old or does not work', async () => {
       const at = (name: string) => path.join(directory, name, 'thing');
       await mkdir(path.dirname(at('linked')));
       await symlink('/there/is/none', at('linked'));
@@ -92,7 +92,7 @@ describe('dev/components', () => {
       ]);
     });
 
-    it('1. the variable: a name is looked up on the PATH; what will not do is an error that says why', async () => {
+    it('1. searches the PATH for a name in the variable, and reports why a program is refused', async () => {
       const own = await executable(path.join(directory, 'bin', 'mine'));
       const env = { THING_BINARY: 'mine' };
       expect(await find(component([]), { env })).to.equal(own);
@@ -102,7 +102,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('2. the PATH: checks a program only once, however often it is requested', async () => {
+    it('2. checks a program on the PATH only once, however often it is requested', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       let looks = 0;
       const thing = component([], { flawOf: async () => void (looks += 1) });
@@ -111,15 +111,15 @@ describe('dev/components', () => {
       expect(looks).to.equal(1);
     });
 
-    it('3. the user’s cache, with one directory per version', async () => {
+    it('3. uses the user’s cache, with one directory per version', async () => {
       await executable(cached());
-      expect(await find(component([failing('x', 'must not be asked')]))).to.equal(cached());
+      expect(await find(component([failing('x', 'this source must not be used')]))).to.equal(cached());
       expect(await find(component([working], { version: '1.2.4' }))).to.equal(
         path.join(cacheOf(), 'thing-1.2.4', 'thing'),
       );
     });
 
-    it('4. the sources in order; the first that works fills the cache', async () => {
+    it('4. tries the sources in order, and caches the first that works', async () => {
       const lines: string[] = [];
       const report = (line: string) => void lines.push(line);
       expect(await find(component([failing('a bad place', 'closed'), working]), { report })).to.equal(cached());
@@ -132,7 +132,7 @@ describe('dev/components', () => {
   });
 
   describe('an installation', () => {
-    it('that does not run is deleted, and the next source is tried', async () => {
+    it('is deleted if it does not run, and the next source is tried', async () => {
       const broken: Source = {
         title: 'broken',
         fetch: (into) => writeFile(path.join(into, 'thing'), 'no program', { mode: 0o755 }),
@@ -144,14 +144,14 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal([]);
     });
 
-    it('that was killed is removed by the next one', async () => {
+    it('is removed by the next installation if it was killed', async () => {
       const dead = path.join(cacheOf(), '.unfinished-999999999-Xx12Yz');
       await mkdir(dead, { recursive: true });
       await find(component([working]));
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('at the same time as another succeeds, and leaves one directory', async () => {
+    it('succeeds at the same time as another installation, and leaves one directory', async () => {
       const slow: Source = {
         title: 'slow',
         async fetch(into) {
@@ -172,17 +172,17 @@ describe('dev/components', () => {
     });
   });
 
-  it('lists everything that was tried, why it failed and what to do when nothing works', async () => {
+  it('lists all tried sources, the reasons of their failures and the remedies if nothing works', async () => {
     const message = await problemOf(find(component([failing('one place', 'closed'), failing('another', 'far')])));
     expect(message.split('\n')).to.deep.equal([
       'The thing (thing, version 1.2.3) could not be found or installed. Tried:',
       '  - thing on the PATH: not there',
-      `  - ${cached()}: not there yet`,
+      `  - ${cached()}: not installed yet`,
       '  - one place: closed',
       '  - another: far',
-      'What you can do, any one of these:',
+      'Do one of these:',
       '  - build one',
-      '  - put thing on the PATH, or set THING_BINARY to where it is',
+      '  - put thing on the PATH, or set THING_BINARY to its path',
     ]);
   });
 
@@ -194,7 +194,7 @@ describe('dev/components', () => {
     };
     const says = (program: Component, words: string) => flawOf(program, `echo '${words}'`);
 
-    it('is accepted from Redis 6.2, and as Valkey', async () => {
+    it('is accepted if it is Redis 6.2 or Valkey', async () => {
       const { redis } = components;
       expect(await says(redis, 'Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64')).to.equal(
         undefined,
@@ -206,14 +206,14 @@ describe('dev/components', () => {
       );
     });
 
-    it('is accepted from versitygw 1.8.0, and as Go builds it', async () => {
+    it('is accepted if it is versitygw 1.8.0, also as built by Go', async () => {
       const { versitygw } = components;
       expect(await says(versitygw, 'Version  : v1.8.0\nBuild    : abc')).to.equal(undefined);
       expect(await says(versitygw, 'Version  : git\nBuild    : norev')).to.equal(undefined);
       expect(await says(versitygw, 'Version  : v1.0.9')).to.equal('is version 1.0.9; 1.8.0 or newer is needed');
     });
 
-    it('is refused with a reason: another program, an old version, a failure or no output', async () => {
+    it('is refused with a reason if it is another program, too old, broken or silent', async () => {
       const { temporal } = components;
       const needed = '1.29.0 or newer is needed';
       expect(await says(temporal, 'temporal version 0.10.7 (server 1.21.3) (ui 2.16.2)')).to.equal(
@@ -235,7 +235,7 @@ describe('dev/components', () => {
     const flawOf = async (output: string) =>
       components.temporal.flawOf(await executable(path.join(directory, 'temporal'), `'${output}'`));
 
-    it('is accepted from server 1.29.0, the first with fairness keys', async () => {
+    it('is accepted from server 1.29.0, the first version with fairness keys', async () => {
       expect(await flawOf('temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.9.0 (Server 1.130.0, UI 2.50.0)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.4.0 (Server 1.28.3, UI 2.40.0)')).to.equal(

@@ -1,8 +1,8 @@
-/** The typed client of the service. */
+/** The typed client for the contract's operations. */
 import { expect } from 'chai';
 import { createContractClient } from '../../dev/clients/contract-client.ts';
 
-/** A client whose every call gets the answer, and the requests that it sent. */
+/** A client that gets this answer to every call, and the requests that it sent. */
 function clientWith(status: number, body: object) {
   const requests: Request[] = [];
   const client = createContractClient('http://club.test', 'adm_token', {
@@ -17,15 +17,15 @@ function clientWith(status: number, body: object) {
 const studentPath = '/v1/clubs/{clubId}/students/{studentId}';
 const params = { path: { clubId: 'a', studentId: 'b/c' } };
 
-describe('the client of the contract', () => {
-  it('sends the session and the escaped path', async () => {
+describe('the contract client', () => {
+  it('sends the session token and the escaped path', async () => {
     const { client, requests } = clientWith(200, { data: {} });
     await client.GET(studentPath, { params });
     expect(requests[0]?.url).to.equal('http://club.test/v1/clubs/a/students/b%2Fc');
     expect(requests[0]?.headers.get('authorization')).to.equal('Bearer adm_token');
   });
 
-  it('gives data of the type of the operation', async () => {
+  it('types the data by the operation', async () => {
     const { client } = clientWith(200, { data: { email: 'ada@club.test' } });
     const { data } = await client.GET(studentPath, { params });
     const email: string | undefined = data?.data.email;
@@ -34,7 +34,7 @@ describe('the client of the contract', () => {
     expect([email, slug]).to.deep.equal(['ada@club.test', undefined]);
   });
 
-  it('gives errors in the one envelope', async () => {
+  it('throws errors with the code and message of the error envelope', async () => {
     const { client } = clientWith(404, { error: { code: 'not_found', message: 'No such student.' } });
     const { data, error } = await client.GET(studentPath, { params });
     const code: 'not_found' | undefined = error?.error.code === 'not_found' ? error.error.code : undefined;
@@ -43,7 +43,7 @@ describe('the client of the contract', () => {
     expect([data, code, isUnknown]).to.deep.equal([undefined, 'not_found', false]);
   });
 
-  it('asks for the parameters of the path and for the fields of the body', () => {
+  it('requires the path parameters and the fields of the body', () => {
     const { client } = clientWith(200, {});
     const calls = [
       // @ts-expect-error the path has a student

@@ -59,17 +59,17 @@ describe('dev/components/download', () => {
       (error: Error) => error.message,
     );
 
-  it('unpacks the executable when the publisher’s checksum matches', async () => {
+  it('unpacks the executable if the publisher’s checksum matches', async () => {
     const into = await download('thing.tar.gz', 'checksums.txt');
     expect(await readdir(into)).to.deep.equal(['thing']);
     expect(await readFile(path.join(into, 'thing'), 'utf8')).to.equal('the program');
   });
 
-  it("finds the checksum by the archive's name, whatever else the line holds", async () => {
+  it("finds the checksum by the archive's name, whatever else the line contains", async () => {
     expect(await readdir(await download('thing.tar.gz', 'long.txt'))).to.deep.equal(['thing']);
   });
 
-  it('needs no checksum if the publisher has none', async () => {
+  it('needs no checksum if the publisher provides none', async () => {
     expect(await readdir(await download('thing.tar.gz'))).to.deep.equal(['thing']);
   });
 

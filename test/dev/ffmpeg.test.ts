@@ -13,7 +13,7 @@ describe('dev/components/ffmpeg', () => {
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  it('takes the program out of the package of this platform, and keeps nothing else', async () => {
+  it('extracts the program from the npm package of this platform, and nothing else', async () => {
     const carrier = path.join(directory, 'carrier');
     await mkdir(carrier);
     await writeFile(path.join(carrier, 'package.json'), '{"name":"carrier","version":"1.0.0"}');
@@ -25,14 +25,14 @@ describe('dev/components/ffmpeg', () => {
     expect(await runCommand(path.join(into, 'ffmpeg'), ['a', 'b c'])).to.equal('pressing a b c\n');
   });
 
-  it('reports a platform without a package', async () => {
+  it('reports a platform without an npm package', async () => {
     const failure = await npmFfmpeg({})
       .fetch(directory, () => undefined)
       .catch((error: unknown) => String(error));
     expect(failure).to.equal(`Error: there is none for ${os.platform()}-${os.arch()}`);
   });
 
-  it('on the PATH is refused if it cannot encode H.264 and AAC', async () => {
+  it('refuses a program on the PATH that cannot encode H.264 and AAC', async () => {
     const lacking = path.join(directory, 'ffmpeg');
     await writeFile(lacking, '#!/bin/sh\necho "Unknown encoder \'libx264\'" >&2; exit 1\n');
     await chmod(lacking, 0o755);

@@ -11,7 +11,7 @@ describe('dev/components/go', () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'go-'));
     const bin = path.join(directory, 'bin');
     await mkdir(bin);
-    // Go names a program by the last part of its package.
+    // Go names a program by the last part of its package path.
     const script = '#!/bin/sh\nif [ "$1" = install ]; then package=${2%@*}; echo > "$GOBIN/${package##*/}"; fi\n';
     await writeFile(path.join(bin, 'go'), script);
     await chmod(path.join(bin, 'go'), 0o755);
@@ -31,7 +31,7 @@ describe('dev/components/go', () => {
       expect(await readdir(into)).to.deep.equal([executable]);
     });
 
-  it('passes over a Go that is too old, and says which it found if there is no other', async () => {
+  it('skips a Go that is too old, and reports its version if there is no other', async () => {
     const bin = path.join(directory, 'bin');
     await writeFile(path.join(bin, 'go'), '#!/bin/sh\necho go version go1.19.8 linux/amd64\n');
     process.env['PATH'] = bin;

@@ -32,7 +32,7 @@ describe('dev/mailbox', () => {
       transport.close();
     }
   };
-  /** The SMTP status or the system's code with which sending failed. */
+  /** Returns the SMTP status or the system error code of a failed e-mail. */
   const failureOf = (work: Promise<unknown>) =>
     work.then(
       () => 'sent',
@@ -41,7 +41,7 @@ describe('dev/mailbox', () => {
   const getJson = async <T>(pathname: string) =>
     ((await (await fetch(`${mailbox.httpUrl}${pathname}`)).json()) as { data: T }).data;
 
-  it('keeps what was sent, with envelope, headers and bodies', async () => {
+  it('stores sent messages with envelope, headers and bodies', async () => {
     await send({
       html: '<p>Hi Ada</p>',
       headers: { 'List-Unsubscribe': '<https://example.com/u>' },
@@ -58,7 +58,7 @@ describe('dev/mailbox', () => {
     expect(message?.headers['list-unsubscribe']).to.equal('<https://example.com/u>');
   });
 
-  it('lists newest first, and filters by address in any letter case', async () => {
+  it('lists the newest message first, and filters by address in any letter case', async () => {
     await send({ subject: 'one' });
     await send({ subject: 'two', to: 'Bob@example.com' });
     await send({ subject: 'three' });
@@ -88,7 +88,7 @@ describe('dev/mailbox', () => {
     expect(lines.map((line) => line.message_id)).to.deep.equal([messageId]);
   });
 
-  it('waits for a message, finds an earlier one, and gives up in time', async () => {
+  it('waits for a message, finds an earlier message, and stops waiting after the timeout', async () => {
     const later = mailbox.waitFor(({ subject }) => subject === 'later', 5_000);
     await send({ subject: 'later' });
     expect((await later).subject).to.equal('later');
@@ -99,13 +99,13 @@ describe('dev/mailbox', () => {
         () => '',
         (error: Error) => error.message,
       );
-    expect(failure).to.equal('No such message within 20 ms; 1 others are there.');
+    expect(failure).to.equal('No such message within 20 ms; 1 others exist.');
   });
 
   describe('told to fail', () => {
     for (const at of ['connect', 'mail', 'rcpt', 'message'] as const) {
       for (const reply of [451, 550]) {
-        it(`answers ${reply} at ${at}, once, and keeps nothing`, async () => {
+        it(`answers ${reply} at ${at} once, and stores nothing`, async () => {
           mailbox.failNext({ at, reply });
           expect(await failureOf(send())).to.equal(reply);
           expect(mailbox.summaries()).to.deep.equal([]);
@@ -115,7 +115,7 @@ describe('dev/mailbox', () => {
     }
 
     for (const at of ['connect', 'mail', 'rcpt', 'data', 'message'] as const) {
-      it(`cuts the connection at ${at}, once, and keeps nothing`, async () => {
+      it(`closes the connection at ${at} once, and stores nothing`, async () => {
         mailbox.failNext({ at, reply: 'drop' });
         expect(await failureOf(send())).to.be.oneOf([
           'ECONNECTION',
@@ -130,13 +130,13 @@ describe('dev/mailbox', () => {
       });
     }
 
-    it('cuts the connection after it has kept the message', async () => {
+    it('closes the connection after it has stored the message', async () => {
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true });
       expect(await failureOf(send())).not.to.equal('sent');
       expect(mailbox.summaries()).to.have.lengthOf(1);
     });
 
-    it('refuses one recipient as often as told, and no other', async () => {
+    it('refuses one recipient as often as requested, and no other recipient', async () => {
       mailbox.failNext({ at: 'rcpt', reply: 550, to: 'Bob@example.com', times: 2 });
       expect(await failureOf(send())).to.equal('sent');
       expect(await failureOf(send({ to: 'bob@example.com' }))).to.equal(550);

@@ -7,7 +7,7 @@ import { projectDirectory } from '../../dev/project.ts';
 import { expectLinear, manyTimes } from '../toolkit/assert/scaling.ts';
 
 describe('the checker of regular expressions', () => {
-  it('finds literals and patterns that are written as texts, with their lines', () => {
+  it('finds literals and patterns in strings, with their lines', () => {
     const code = [
       'const a = /a\\/b/giu;',
       "new RegExp('c+', 'g');",
@@ -22,11 +22,11 @@ describe('the checker of regular expressions', () => {
         { source: '\\d', flags: '', place: 'x.ts:3' },
         { source: 'e', flags: '', place: 'x.ts:4' },
       ],
-      made: [],
+      runtimePatterns: [],
     });
   });
 
-  it('puts in the texts of constants of the file', () => {
+  it('inserts the values of constants of the file', () => {
     const code = [
       "const digit = '[0-9]';",
       'const time = String.raw`${digit}\\.${digit}`;',
@@ -43,11 +43,11 @@ describe('the checker of regular expressions', () => {
     ]);
   });
 
-  it('finds patterns that are put together at run time', () => {
+  it('finds patterns that are composed at run time', () => {
     const code = 'new RegExp(`^${name}$`);\nnew RegExp(text);\nRegExp("a", flags);';
     expect(patternsIn('x.ts', code)).to.deep.equal({
       patterns: [],
-      made: [
+      runtimePatterns: [
         { place: 'x.ts:1', code: 'new RegExp(`^${name}$`)' },
         { place: 'x.ts:2', code: 'new RegExp(text)' },
         { place: 'x.ts:3', code: 'RegExp("a", flags)' },
@@ -69,16 +69,16 @@ describe('the checker of regular expressions', () => {
     expect(sources.filter((source) => source.includes('uuid'))).to.deep.equal([]);
   });
 
-  it('finds fault with exponential and polynomial patterns, and none with linear ones', async () => {
+  it('reports exponential and polynomial patterns, and no linear patterns', async () => {
     expect(await faultOf({ source: '^(a|a)*$', flags: '' })).to.match(/^it takes exponential time, such as for /);
     expect(await faultOf({ source: '-+$', flags: 'g' })).to.match(/^it takes 2nd degree polynomial time, such as for /);
     expect(await faultOf({ source: '[a-z]+-', flags: '' })).to.match(/^it takes 2nd degree polynomial time/);
     expect(await faultOf({ source: '^[a-z]+(?:-[a-z]+)*$', flags: '' })).to.equal(undefined);
   }).timeout(60_000);
 
-  it('reads every pattern of the product; only the contract’s patterns are built at run time', () => {
-    const { patterns, made } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
-    expect(made.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
+  it('reads every pattern of the product, of which only the contract’s patterns are composed at run time', () => {
+    const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
+    expect(runtimePatterns.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([
       'api/middleware/session.ts',
       'domain/media/formats/svg-root.ts',
@@ -92,8 +92,8 @@ describe('the checker of regular expressions', () => {
   });
 });
 
-describe('patterns that the checker finds fault with and that stay', () => {
-  it('judge a date-time in a time that grows with its characters alone', () => {
+describe('accepted patterns that the checker reports', () => {
+  it('check a date-time in time proportional to its length', () => {
     const pattern = /^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u;
     for (const piece of ['1', 'Z', '12:', '72'])
       expectLinear(piece, manyTimes(piece, { begin: '2026-01-01T00:00:0', end: '\0' }), (text) => pattern.test(text));

@@ -22,27 +22,27 @@ describe('dev/ports', () => {
     });
     after(() => server.close());
 
-    it('is an error that names the port, its user and the variable that moves it', async () => {
+    it('is an error that names the port, its user and the variable that changes it', async () => {
       const message = await problemOf(ensurePortsAreFree({ postgres: port }));
       expect(message).to.equal(
-        `Port ${port} on 127.0.0.1 is in use: Postgres wants it. Another: POSTGRES_PORT=<port> npm start\n` +
-          `Who has it: lsof -nP -iTCP:${port} -sTCP:LISTEN`,
+        `Port ${port} on 127.0.0.1 is in use: Postgres needs it. Choose another port: POSTGRES_PORT=<port> npm start\n` +
+          `Find its process: lsof -nP -iTCP:${port} -sTCP:LISTEN`,
       );
     });
 
-    it('is waited for when it may come free soon', async () => {
+    it('can be waited for if it may become free soon', async () => {
       setTimeout(() => server.close(), 100);
       await ensurePortsAreFree({ postgres: port }, 5_000);
     });
   });
 
-  it('the fixed ports have different numbers and variables', () => {
+  it('have different numbers and variables', () => {
     const values = Object.values(fixedPorts);
     expect(new Set(values.map(({ port }) => port)).size).to.equal(values.length);
     expect(new Set(values.map(({ variable }) => variable)).size).to.equal(values.length);
   });
 
-  it('a variable moves a port, an empty one does not', () => {
+  it('can be changed by a variable, but not by an empty variable', () => {
     expect(portsFromEnvironment(['api', 'worker'], { API_PORT: '9090', WORKER_PORT: '' })).to.deep.equal({
       api: 9090,
       worker: 8081,
@@ -55,14 +55,14 @@ describe('dev/ports', () => {
     });
   }
 
-  it('refuses one port for two, and names both variables', () => {
+  it('must differ, and the error names both variables', () => {
     expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
       Problem,
-      'WORKER_PORT and API_PORT both say 8081',
+      'WORKER_PORT and API_PORT are both 8081',
     );
   });
 
-  it('free ports are free and different', async () => {
+  it('returns free and different ports', async () => {
     const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
     const ports = await freePorts(names);
     expect(new Set(Object.values(ports)).size).to.equal(names.length);

@@ -38,7 +38,7 @@ describe('dev/receiver and dev/certificates', () => {
     return { receiver, post };
   };
 
-  it('answers each request by its number as told, and keeps the raw bytes', async () => {
+  it('answers each request by its number as configured, and stores the raw bytes', async () => {
     const { receiver, post } = await start((number) => (number === 1 ? { status: 503 } : { status: 204 }));
     expect([await post('eins'), await post('zwei ü', { headers: { 'x-kind': 'test' } })]).to.deep.equal([503, 204]);
     const [first, second] = await receiver.waitFor(2, 1_000);
@@ -47,13 +47,13 @@ describe('dev/receiver and dev/certificates', () => {
     expect(second?.headers['x-kind']).to.equal('test');
   });
 
-  it('can cut the connection or never answer', async () => {
+  it('can close the connection or never answer', async () => {
     const { post } = await start((number) => (number === 1 ? 'drop' : 'hang'));
     expect(await post('x')).to.equal('ECONNRESET');
     expect(await post('x', { signal: AbortSignal.timeout(100) })).to.equal('ABORT_ERR');
   });
 
-  it('says how many requests came when it waits in vain', async () => {
+  it('reports the number of received requests if it waits in vain', async () => {
     const { receiver, post } = await start();
     await post('x');
     const failure = await receiver.waitFor(2, 20).then(
@@ -63,7 +63,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(failure).to.equal('1 of 2 requests arrived within 20 ms.');
   });
 
-  it('checks signatures with the library that receivers use', async () => {
+  it('verifies signatures with the library that receivers use', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     const { receiver, post } = await start();
     const now = new Date();
@@ -77,7 +77,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(receiver.requests.map((request) => isSignedWith(secret, request))).to.deep.equal([true, false]);
   });
 
-  it('its certificate is valid for its hosts, with its authority and until it expires', async () => {
+  it('creates a certificate that is valid for its hosts, with its authority, until it expires', async () => {
     expect(await (await start()).post('x')).to.equal(200);
     expect(await (await start()).post('x', { ca: (await makeAuthority()).certificate })).to.match(
       /CERT|SIGNATURE|VERIFY/,
@@ -86,7 +86,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(await (await start(undefined, ['127.0.0.1'], { expired: true })).post('x')).to.equal('CERT_HAS_EXPIRED');
   });
 
-  it('a kept authority stays the same, with a key that only its owner can read', async () => {
+  it('keeps a stored authority, with a key that only its owner can read', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'authority-'));
     try {
       const first = await authorityIn(directory);

@@ -28,7 +28,7 @@ describe('dev/components/redis', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** An archive of source code whose only file is this Makefile. @returns a source that compiles it */
+  /** An archive of source code with only this Makefile. @returns a source that compiles the archive */
   const sourceOf = async (name: string, makefile: string) => {
     await mkdir(path.join(directory, name));
     await writeFile(path.join(directory, name, 'Makefile'), makefile);
@@ -36,7 +36,7 @@ describe('dev/components/redis', () => {
     return compiledRedis({ url: `${base}/${name}.tar.gz` });
   };
 
-  it('compiles the server out of the official archive and keeps nothing else', async () => {
+  it('compiles the server from the official archive, and keeps nothing else', async () => {
     const script = `@mkdir src; printf '#!/bin/sh\\necho compiled with %s' $(MALLOC) >src/redis-server; chmod +x src/redis-server`;
     const source = await sourceOf('redis-1.2.3', `redis-server:\n\t${script}\n`);
     const into = await mkdtemp(path.join(directory, 'into-'));
@@ -47,7 +47,7 @@ describe('dev/components/redis', () => {
     expect(lines).to.deep.equal(['  building redis-server from source with make: about a minute or two']);
   });
 
-  it('says what the compiler said when the code does not compile', async () => {
+  it('reports the output of the compiler if the code does not compile', async () => {
     const source = await sourceOf('redis-4.5.6', 'redis-server:\n\t@echo no such header >&2; false\n');
     const into = await mkdtemp(path.join(directory, 'into-'));
     const failure = await source.fetch(into, () => undefined).catch((error: unknown) => String(error));

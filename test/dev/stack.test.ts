@@ -25,7 +25,7 @@ describe('dev/stack', () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'stack-'));
   });
   afterEach(async function () {
-    this.timeout(60_000); // a server that is slow to stop gets 10 s before it is killed
+    this.timeout(60_000); // A server that stops slowly gets 10 s before it is killed.
     await Promise.all(running.splice(0).map((stack) => stack.stop()));
     await rm(directory, { recursive: true, force: true });
   });
@@ -43,7 +43,7 @@ describe('dev/stack', () => {
   };
   const query = async (stack: Stack, sql: string) => {
     const client = new pg.Client({ connectionString: stack.environment['DATABASE_URL'] });
-    // A connection that is cut is told to the statement too.
+    // A statement fails as well when its connection is closed.
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -63,7 +63,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('a stack for people is durable, one for tests is not', async () => {
+  it('is durable for people, and not durable for tests', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -75,7 +75,7 @@ describe('dev/stack', () => {
     expect(await query(await start(), settings)).to.deep.equal([{ fsync: 'off', commit: 'off' }]);
   });
 
-  it('uses an address from the environment in place of a part', async () => {
+  it('uses an address from the environment instead of its own server', async () => {
     const url = 'postgres://somebody@db.example.com/theirs';
     const stack = await start({ parts: ['postgres', 'mailbox'], env: { DATABASE_URL: url } });
     expect(stack.environment['DATABASE_URL']).to.equal(url);
@@ -83,7 +83,7 @@ describe('dev/stack', () => {
     expect(stack.environment['SMTP_URL']).to.match(/^smtp:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('starts nothing when a port is in use', async () => {
+  it('starts nothing if a port is in use', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -93,7 +93,7 @@ describe('dev/stack', () => {
     try {
       const message = await problemOf(start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env }));
       expect(message.split('\n')[0]).to.equal(
-        `Port ${ports.mailbox} on 127.0.0.1 is in use: the mailbox, for browsers wants it. Another: MAILBOX_PORT=<port> npm start`,
+        `Port ${ports.mailbox} on 127.0.0.1 is in use: the mailbox, for browsers needs it. Choose another port: MAILBOX_PORT=<port> npm start`,
       );
       expect(await lockHolder(directory)).to.equal(undefined);
     } finally {
@@ -105,21 +105,21 @@ describe('dev/stack', () => {
   it('refuses a second run in the same directory', async () => {
     await start({ parts: ['mailbox'] });
     expect(await problemOf(start({ parts: ['mailbox'] }))).to.equal(
-      `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C where it runs.`,
+      `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C in its terminal.`,
     );
   });
 
-  it('reports a part that ends by itself, with its last words', async () => {
+  it('reports a server that ends by itself, with its last output', async () => {
     let report: (message: string) => void = () => undefined;
     const reported = new Promise<string>((resolve) => (report = resolve));
     const { pids } = await start({ onUnexpectedEnd: report });
     process.kill(pids.postgres ?? 0, 'SIGINT');
     expect(await reported).to.match(
-      /^Postgres ended unexpectedly \(exit code 0\)\. Its last words:\n[^]*database system is shut down$/,
+      /^Postgres ended unexpectedly \(exit code 0\)\. Its last output:\n[^]*database system is shut down$/,
     );
   });
 
-  it('names a part that ends by itself, and starts it again on its data when asked to', async () => {
+  it('reports a server that ends by itself, and restarts it on its data on request', async () => {
     const ended = Promise.withResolvers<string>();
     const stack = await start({ onUnexpectedEnd: (_, name) => ended.resolve(name) });
     await query(stack, 'CREATE TABLE kept AS SELECT 1 AS one');
@@ -129,7 +129,7 @@ describe('dev/stack', () => {
     expect(await query(stack, 'SELECT * FROM kept')).to.deep.equal([{ one: 1 }]);
   });
 
-  it('restarts a killed part on its data and port, without reporting it', async () => {
+  it('restarts a killed server on its data and port, without a report', async () => {
     const reports: string[] = [];
     const stack = await start({ onUnexpectedEnd: (message) => reports.push(message) });
     const [url, pid] = [stack.environment['DATABASE_URL'], stack.pids.postgres];
@@ -147,7 +147,7 @@ describe('dev/stack', () => {
     expect(reports[0]).to.match(/^Postgres ended unexpectedly/);
   });
 
-  it('restarts Postgres after the sessions of a killed one have ended', async () => {
+  it('restarts Postgres after the sessions of a killed Postgres have ended', async () => {
     const stack = await start();
     const statement = 'SELECT count(*) FROM generate_series(1, 10000000)';
     const order: string[] = [];
@@ -162,7 +162,7 @@ describe('dev/stack', () => {
     expect(order).to.deep.equal(['the statement has ended', 'Postgres has started']);
   });
 
-  describe('after a run that was killed', () => {
+  describe('after a killed run', () => {
     const startAndKill = async () => {
       const holder = spawn(
         process.execPath,
@@ -178,18 +178,18 @@ describe('dev/stack', () => {
       return Number(line.toString());
     };
 
-    it('its processes end too', async () => {
+    it('ends its processes too', async () => {
       const pid = await startAndKill();
       for (let waited = 0; isAlive(pid) && waited < 10_000; waited += 100) await sleep(100);
       expect(isAlive(pid)).to.equal(false);
     });
 
-    it('the next start succeeds immediately', async () => {
+    it('starts immediately the next time', async () => {
       await startAndKill();
       expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });
 
-    it('the next start ignores a pid file that names another process', async () => {
+    it('ignores a pid file that names another process at the next start', async () => {
       await (await start()).stop();
       const pidFile = path.join(directory, 'postgres', 'data', 'postmaster.pid');
       await writeFile(pidFile, `${process.pid}\n${path.dirname(pidFile)}\n`);
@@ -218,7 +218,7 @@ describe('dev/stack, all parts', () => {
     expect(config.egress.allowedNetworks).to.deep.equal(['127.0.0.0/8']);
   });
 
-  it('keeps closed workflows for 3 days and has the search attributes', async () => {
+  it('keeps closed workflows for 3 days, and has the search attributes', async () => {
     const connection = await Connection.connect({ address: stack.environment['TEMPORAL_ADDRESS'] ?? '' });
     try {
       const namespace = stack.environment['TEMPORAL_NAMESPACE'] ?? '';
@@ -232,7 +232,7 @@ describe('dev/stack, all parts', () => {
     }
   });
 
-  it('lets everyone read the public bucket, and no one list or write', async () => {
+  it('lets everyone read the public bucket, and lets no one list or write it', async () => {
     const storage = readConfig(stack.environment).storage;
     const client = new S3Client({
       endpoint: storage.endpoint,

@@ -1,4 +1,4 @@
-/** The tour's scene that asks an agent, on the real stack. No other test would notice that it no longer works. */
+/** The tour scene in which an agent answers, on the real stack. No other test would notice a failure of the scene. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { startFakeModel, type FakeModel } from '../../dev/fake-model/fake-model.ts';
@@ -53,20 +53,20 @@ describe('dev/tour: an agent answers', () => {
       TEMPORAL_UI_URL: 'http://ui',
       TEMPORAL_NAMESPACE: 'here',
     });
-    const told = lines.join('\n');
-    expect(told).to.match(/“Harbour Handbook” is ready \(passages: \d+, pages: 4\)/);
-    expect(told).to.match(/the connection is closed after \d+ characters/);
-    expect(told).to.match(/the answer is complete: \d+ characters/);
-    expect(told).to.match(
+    const output = lines.join('\n');
+    expect(output).to.match(/“Harbour Handbook” is ready \(passages: \d+, pages: 4\)/);
+    expect(output).to.match(/the connection is closed after \d+ characters/);
+    expect(output).to.match(/the answer is complete: \d+ characters/);
+    expect(output).to.match(
       /it cites “A boat of twelve metres is moored with lines of eighteen millimetres,[^”]*” from Harbour Handbook, page 3/,
     );
-    expect(told).to.include(question);
+    expect(output).to.include(question);
     expect(closer?.run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/agent-answer%2F[0-9a-f-]{36}$/);
     expect(closer?.again).to.include(`curl -N ${publicUrl}/v1/clubs/`);
     expect(model.requests).to.have.length(1);
   });
 
-  it('is omitted without a model, and says how to have one', async () => {
+  it('is omitted without a model, with the remedy', async () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
       '\n16. An agent that answers students is left out: it has no model to ask.\n' +

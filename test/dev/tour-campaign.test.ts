@@ -1,4 +1,4 @@
-/** The scenes of the tour that mail a campaign, play an automation, and open a whole club, on the real stack. */
+/** The tour scenes that send a campaign, run an automation, and open a whole club, on the real stack. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { automationRuns } from '../../dev/tour/automation.ts';
@@ -17,7 +17,7 @@ import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorker } from '../toolkit/stack/worker.ts';
 
-describe('dev/tour: mails to students', () => {
+describe('dev/tour: e-mails to students', () => {
   const startWorker = useWorker();
   const delivering = useDeliveries();
   const temporal = useTemporal();
@@ -44,7 +44,7 @@ describe('dev/tour: mails to students', () => {
   });
   after(() => api.stop());
 
-  it('a campaign is written, sent, listed, read and left in one click', async function () {
+  it('sends a campaign that is written, listed, read and unsubscribed from in one click', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });
@@ -57,22 +57,22 @@ describe('dev/tour: mails to students', () => {
       }),
       { clubId: club.id, token: club.owner.token },
     );
-    const told = lines.join('\n');
-    expect(told).to.include('students that it would reach now: 1');
-    expect(told).to.include('Ada Meadow (longest_name) would read “The spring regatta, Ada”');
-    expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
-    expect(told).to.include('“The spring regatta, Ada” has arrived');
-    expect(told).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');
+    const output = lines.join('\n');
+    expect(output).to.include('students that it would reach now: 1');
+    expect(output).to.include('Ada Meadow (longest_name) would read “The spring regatta, Ada”');
+    expect(output).to.include(`Ada Meadow <${student.email}>: sent`);
+    expect(output).to.include('“The spring regatta, Ada” has arrived');
+    expect(output).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');
     expect(closer.run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/campaign-run%2F[0-9a-f-]{36}$/);
     const { port } = api;
     const page = await fetch(`http://127.0.0.1:${port}${new URL(closer.preview).pathname}`, {
       headers: { accept: 'text/html' },
     });
     expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy for Ada Meadow\./);
-    expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
+    expect(closer.unsubscribeUrl).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 
-  it('an automation mails, waits, tags, and raises its event; Temporal holds no word of its designer', async function () {
+  it('sends an automation’s e-mail, waits, adds a tag and raises its event; Temporal stores no text of it', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });
@@ -82,11 +82,11 @@ describe('dev/tour: mails to students', () => {
     const lines: string[] = [];
     const scene = setScene({ environment, say: (line) => lines.push(line), receiver });
     const { run } = await automationRuns(scene, { clubId: club.id, token: club.owner.token }, student.id);
-    const told = lines.join('\n');
-    expect(told).to.include('problems of the draft: none');
-    expect(told).to.include('“Welcome on board, Ada” has arrived');
-    expect(told).to.match(/student\.tagged, \d+ bytes, answered 200/);
-    expect(told).to.include(
+    const output = lines.join('\n');
+    expect(output).to.include('problems of the draft: none');
+    expect(output).to.include('“Welcome on board, Ada” has arrived');
+    expect(output).to.match(/student\.tagged, \d+ bytes, answered 200/);
+    expect(output).to.include(
       '“welcome” (send_email): sent\n   “a while” (wait): time_over\n   “on board” (add_tag): tagged',
     );
 
@@ -94,7 +94,7 @@ describe('dev/tour: mails to students', () => {
       `SELECT id, automation_id AS automation, version_id AS version FROM automation_runs WHERE student_id = $1`,
       [student.id],
     );
-    if (!row) throw new Error('The run has a row.');
+    if (!row) throw new Error('The run has a row in Postgres.');
     expect(run).to.equal(`http://ui/namespaces/here/workflows/automation-run%2F${row.id}`);
     const handle = temporal().workflow.getHandle(workflowIdOf('automationRun', row.id));
     const { typedSearchAttributes, raw } = await handle.describe();
@@ -109,7 +109,7 @@ describe('dev/tour: mails to students', () => {
     for (const word of ['a while', 'on board', 'Welcome', 'Ada', student.email]) expect(text).to.not.include(word);
   });
 
-  it('a sale opens a folder and a space; the buyer downloads, is answered and books an hour', async function () {
+  it('opens a folder and a space by a sale; the buyer downloads, gets an answer and books an hour', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Berta Brook' });
@@ -121,13 +121,13 @@ describe('dev/tour: mails to students', () => {
       { ...student, name: 'Berta Brook', shop: shop.body.data.token },
       19,
     );
-    const told = lines.join('\n');
-    expect(told).to.include('Berta Brook sees 2 files, and is a member of “The Quay”');
-    expect(told).to.match(/the line is cut: \d{6} of \d{6} bytes of Knot cards\.zip have arrived/);
-    expect(told).to.match(/GET with Range and If-Range, at a renewed address → 206: \d{6} bytes in all/);
-    expect(told).to.include('Berta Brook posts “My bowline slips”; the picture beside it → 200');
-    expect(told).to.include('Ada Administrator answers: Leave a longer end');
-    expect(told).to.match(/“Your session at [^”]*” has arrived, with session\.ics/);
+    const output = lines.join('\n');
+    expect(output).to.include('Berta Brook sees 2 files, and is a member of “The Quay”');
+    expect(output).to.match(/the line is cut: \d{6} of \d{6} bytes of Knot cards\.zip have arrived/);
+    expect(output).to.match(/GET with Range and If-Range, at a renewed address → 206: \d{6} bytes in all/);
+    expect(output).to.include('Berta Brook posts “My bowline slips”; the picture beside it → 200');
+    expect(output).to.include('Ada Administrator answers: Leave a longer end');
+    expect(output).to.match(/“Your session at [^”]*” has arrived, with session\.ics/);
     expect(run).to.match(/^http:\/\/ui\/namespaces\/here\/workflows\/mentorship-session%2F[0-9a-f-]{36}$/);
   });
 });

@@ -1,4 +1,4 @@
-/** The narration of the tour: every language has every sentence, and the scenes say no others. */
+/** The narration of the tour. Every language has every sentence, and the scenes print no other sentences. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ const { en } = tourCatalogues;
 const keys = Object.keys(en) as TourKey[];
 const scenes = ['dev/tour/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectDirectory })];
 
-describe('the words of the tour', () => {
+describe('the sentences of the tour', () => {
   for (const language of offeredLanguages) {
     it(`has every sentence in ${language}, with its arguments`, () => {
       expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
@@ -27,17 +27,17 @@ describe('the words of the tour', () => {
   }
 
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`leaves no sentence in English in ${language}`, () => {
+    it(`leaves no English sentence in ${language}`, () => {
       const same = keys.filter((key) => tourCatalogues[language][key].toLowerCase() === en[key].toLowerCase());
       expect(same.filter((key) => key !== 'sign_up.status')).to.deep.equal([]);
     });
 
-  it('has no sentence that no scene says', () => {
+  it('has no sentence that no scene prints', () => {
     expect(unusedKeys(projectDirectory, keys)).to.deep.equal([]);
   });
 
   for (const language of offeredLanguages)
-    it(`is what a scene says in ${language}`, async () => {
+    it(`is what a scene prints in ${language}`, async () => {
       const lines: string[] = [];
       const environment = { MAILBOX_URL: 'http://127.0.0.1:9', API_PORT: '9' };
       const scene = setScene({
@@ -55,7 +55,7 @@ describe('the words of the tour', () => {
       ]);
     });
 
-  it('is everything that the scenes print, but for requests and headers', () => {
+  it('is the only text that scenes print, except requests and headers', () => {
     const printed = scenes.flatMap((file) =>
       [
         ...readFileSync(path.join(projectDirectory, file), 'utf8').matchAll(/(?<!\)\.)\bsay\(\s*(['"`])(.*?)\1\)/gs),
@@ -69,7 +69,7 @@ describe('the words of the tour', () => {
 });
 
 describe('two columns', () => {
-  it('begin the second one at the same place, also with marks that take none', () => {
+  it('starts the second column at the same position, also after combining marks', () => {
     expect(
       inColumns(
         [

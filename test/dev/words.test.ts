@@ -1,4 +1,4 @@
-/** The counter of habits that make a sentence hard to read: what it counts, and what it passes. */
+/** The counter of habits that make a sentence hard to read: what it counts, and what it accepts. */
 import { expect } from 'chai';
 import { placesIn } from '../../dev/words/places.ts';
 
@@ -34,28 +34,28 @@ describe('the counter of hard sentences', () => {
   for (const sentence of plain)
     it(`passes: ${sentence.slice(0, 60)}`, () => expect(habitOf(sentence)).to.deep.equal([]));
 
-  it('counts a participle as a name in code, and passes it in text', () => {
+  it('counts a participle as a name in code, and accepts it in text', () => {
     expect(countedIn('a.ts', `const told = 1;\nconst text = 'const told = 1';\n// const told\n`)).to.deep.equal([
       [1, 'participle as a name'],
     ]);
   });
 
-  it('counts an error that states a rule, and passes one with its value', () => {
+  it('counts an error that states a rule, and accepts an error with its value', () => {
     const source = "throw new Error('A fact has an id');\nthrow new Error(`Fact ${type} has no id`);\n";
     expect(countedIn('a.ts', source)).to.deep.equal([[1, 'error that states a rule']]);
   });
 
-  it('reads the paragraphs and tags of comments apart', () => {
+  it('separates the paragraphs and tags of comments', () => {
     const source = `/**\n * The lease ends.\n * @returns by what the time grew\n */\n`;
     expect(countedIn('a.ts', source)).to.deep.equal([[3, 'clause as a noun']]);
   });
 
-  it('reads comments in statements of SQL, and not the statement', () => {
+  it('reads comments in SQL statements, but not the statements', () => {
     const source = 'const q = `SELECT 1 -- What is left.\n  WHERE it`;\n';
     expect(countedIn('a.ts', source)).to.deep.equal([[1, 'clause as a noun']]);
   });
 
-  it('passes code in pages', () => {
+  it('ignores code in pages', () => {
     expect(countedIn('a.md', '```\nWhat is left.\n```\n')).to.deep.equal([]);
   });
 });

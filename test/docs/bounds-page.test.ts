@@ -7,18 +7,18 @@ import { errorStatus } from '../../platform/core/error-codes.ts';
 describe('docs/reference/bounds.md', () => {
   const page = boundsPage(boundSections);
 
-  it('names every code that says that a limit is reached', () => {
+  it('lists every error code that reports a reached limit', () => {
     const codes = Object.keys(errorStatus).filter((code) => code.endsWith('limit_reached'));
     expect(codes.filter((code) => !page.includes(` ${code}\``))).to.deep.equal([]);
   });
 
-  it('has every row of the rate limits', () => {
+  it('lists every rate limit', () => {
     expect(
       rules.filter(({ name, path }) => !page.includes(`| ${name}: `) || !page.includes(`\`${path}\``)),
     ).to.deep.equal([]);
   });
 
-  it('says of each bound whose it is, how much it is, and what comes beyond it', () => {
+  it('states for each bound whose it is, its amount, and what happens beyond it', () => {
     const bounds = boundSections.flatMap((section) => section.bounds);
     expect(bounds.filter((bound) => Object.values(bound).some((text: string) => !/\S/.test(text)))).to.deep.equal([]);
     expect(bounds.filter(({ most }) => /undefined|NaN/.test(most))).to.deep.equal([]);

@@ -1,4 +1,5 @@
-/** Rules that code and tests cite, such as `DEL-8`: each stands in docs/reference, and each rule of delivery, signatures, sessions and the engine has a test. */
+/** Rules that code and tests cite, such as `DEL-8`. Each rule is in docs/reference, and each rule of delivery, signatures, sessions and the
+ * engine has a test. */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -37,12 +38,12 @@ const files = execFileSync(
 const citedBy = new Map(files.map((file) => [file, citedIn(file)]));
 
 describe('citations of rules', () => {
-  it('gives each rule one heading', () => {
+  it('give each rule one heading', () => {
     expect(headings.filter((id, at) => headings.indexOf(id) !== at)).to.deep.equal([]);
     expect(headings.length).to.be.above(300);
   });
 
-  it('finds every rule that is cited', () => {
+  it('refer only to existing rules', () => {
     const unknown = [...citedBy].flatMap(([file, ids]) =>
       ids.filter((id) => !rules.has(id)).map((id) => `${file}: ${id}`),
     );
@@ -50,7 +51,7 @@ describe('citations of rules', () => {
   });
 
   for (const prefix of ['DEL', 'SIG', 'AUTH', 'ENG']) {
-    it(`finds a test that cites each ${prefix} rule`, () => {
+    it(`include a test for each ${prefix} rule`, () => {
       const tested = new Set([...citedBy].flatMap(([file, ids]) => (file.endsWith('.test.ts') ? ids : [])));
       const missing = [...rules].filter((id) => id.startsWith(`${prefix}-`) && !tested.has(id));
       expect(missing).to.deep.equal([]);

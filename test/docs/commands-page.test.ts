@@ -1,4 +1,4 @@
-/** docs/reference/commands.md and README.md: the commands that they list exist, and the page lists every command. */
+/** docs/reference/commands.md and README.md: the listed commands exist, and the page lists every command. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { proofs } from '../proofs/names.ts';
@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const commands = Object.keys(scripts);
 const page = read('docs/reference/commands.md');
 
-/** The names behind `npm`, `npm run` and `npm run prove --` in a text. */
+/** The names after `npm`, `npm run` and `npm run prove --` in a text. */
 const scriptsIn = (text: string) => [...text.matchAll(/`npm (?:run )?([a-z][a-z:-]*)/g)].map(([, name]) => name);
 const proofsIn = (text: string) => [...text.matchAll(/npm run prove -- ([a-z]+)/g)].map(([, name]) => name);
 

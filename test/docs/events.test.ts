@@ -1,4 +1,4 @@
-/** docs/reference/events.md, the page that is made from the contract's events. */
+/** docs/reference/events.md, which is generated from the contract's events. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -10,7 +10,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 
-/** The page's text about each type, by its heading. */
+/** The page's text about each type, by heading. */
 const sections = new Map(
   page
     .split(/^### /m)
@@ -23,7 +23,7 @@ const sections = new Map(
 
 const exampleIn = (section = ''): unknown => JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(section)?.[1] ?? 'null');
 
-/** Makes the page from the contract without one place, given by its path. */
+/** Generates the page from the contract without one location, given by its path. */
 function pageWithout(...steps: readonly string[]): () => string {
   return () => {
     const document = structuredClone(contractDocument);
@@ -51,13 +51,13 @@ describe('docs/reference/events.md', () => {
     });
   }
 
-  it('describes every field and says whether it is always present', () => {
+  it('describes every field and states whether it is always present', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows).to.have.length.above(60);
     expect(rows.filter((row) => !/^\| `[\w.]+` \| .+ \| (yes|no) \| .+\. \|$/.test(row))).to.deep.equal([]);
   });
 
-  it('links lead to headings of the page', () => {
+  it('links to headings of the page', () => {
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading.toLowerCase().replaceAll('.', '').replaceAll(' ', '-'),
     );
@@ -66,7 +66,7 @@ describe('docs/reference/events.md', () => {
     expect(targets.filter((target) => !anchors.includes(target))).to.deep.equal([]);
   });
 
-  it('is not generated without an example, a description or an event of each type', () => {
+  it('is not generated if an example, a description or an event of a type is missing', () => {
     const inSchemas = (...steps: readonly string[]) => pageWithout('components', 'schemas', ...steps);
     expect(inSchemas('StudentTaggedEvent', 'examples')).to.throw('student.tagged has no example');
     expect(inSchemas('EventTag', 'properties', 'name', 'description')).to.throw('name has no description');

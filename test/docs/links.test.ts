@@ -14,7 +14,7 @@ const pages = [
 const placeOf = (file: string) => path.join(projectDirectory, file);
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, 'code');
 
-/** Anchors in GitHub's form: lower case, hyphens for spaces, no other marks; a number after a repeated anchor. */
+/** Anchors in GitHub's form: lower case, hyphens for spaces, no other marks, and a number after a repeated anchor. */
 function anchorsOf(file: string): Set<string> {
   const text = readFileSync(placeOf(file), 'utf8').replace(/^ *```[\s\S]*?^ *```/gm, '');
   const anchors = new Set<string>();
@@ -49,13 +49,13 @@ function brokenLinks(file: string): string[] {
     .map((target) => `${file}: ${target}`);
 }
 
-describe('the links of the pages', () => {
-  it('lead to files and headings that are there', () => {
+describe('links between pages', () => {
+  it('point to existing files and headings', () => {
     expect(pages.length).to.be.above(30);
     expect(pages.flatMap(brokenLinks)).to.deep.equal([]);
   });
 
-  it('lead from docs/README.md, or from a page that it names, to every page of docs', () => {
+  it('reach every page of docs from docs/README.md or from a page that it names', () => {
     const linked = new Set<string>();
     const follow = (file: string): void => {
       if (linked.has(file)) return;
@@ -68,7 +68,7 @@ describe('the links of the pages', () => {
     expect(pages.filter((page) => page.startsWith('docs/') && !linked.has(page))).to.deep.equal([]);
   });
 
-  it('name each decision by a number of its own', () => {
+  it('number each decision once', () => {
     const numbers = pages.flatMap((page) => /^docs\/adr\/(\d{4})-/.exec(page)?.[1] ?? []);
     expect(numbers.length).to.be.above(20);
     expect(numbers).to.deep.equal([...new Set(numbers)]);

@@ -1,4 +1,4 @@
-/** docs/how-to: what an operator must set up and can look for is named, all of it. */
+/** docs/how-to: the pages name everything that an operator must set up or can look up. */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const [deploy, operate, findRun] = ['deploy', 'operate', 'find-a-run'].map((page
   read(`docs/how-to/${page}.md`),
 ) as [string, string, string];
 
-/** The permission that each command of S3's client needs. */
+/** The permission that each command of the S3 client needs. */
 const permissions: Readonly<Record<string, readonly string[]>> = {
   GetObjectCommand: ['s3:GetObject', 's3:ListBucket'],
   HeadObjectCommand: ['s3:GetObject', 's3:ListBucket'],
@@ -30,7 +30,7 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the pages for operators', () => {
-  it('deploy: names every search attribute, and every variable that must be set', () => {
+  it('deploy: names every search attribute, and every required variable', () => {
     const attributes = /search attributes of type Keyword \((.+?)\)/.exec(deploy)?.[1] ?? '';
     expect(attributes.match(/\w+/g)).to.deep.equal([...searchAttributes]);
     let problems: readonly string[] = [];
@@ -62,7 +62,7 @@ describe('the pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(required);
   });
 
-  it('operate: says what to do for every reason for which a campaign pauses', () => {
+  it('operate: says what to do for every reason that pauses a campaign', () => {
     const [, campaigns = ''] = operate.split('\n## Campaigns\n');
     const [table = ''] = campaigns.split('\n## ');
     const rows = table.split('\n').filter((line) => line.startsWith('| `paused`'));
@@ -75,7 +75,7 @@ describe('the pages for operators', () => {
     expect(queues.match(/[\w-]+/g)).to.deep.equal([...taskQueues]);
   });
 
-  it('find a run: says what a run of every workflow waits for', () => {
+  it('find a run: explains what a run of every workflow waits for', () => {
     const ids = [...findRun.matchAll(/^\| `([\w-]+)\/…` \|/gm)].map(([, id]) => id);
     expect(ids).to.have.members(Object.values(workflowTypes).map(({ id }) => id));
   });

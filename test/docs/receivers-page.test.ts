@@ -1,4 +1,4 @@
-/** docs/how-to/receive-webhooks.md against the code: its files, the numbers of DEL-1 to DEL-8, the signature. */
+/** docs/how-to/receive-webhooks.md compared with the code: its files, the numbers of DEL-1 to DEL-8, and the signature. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,14 +23,14 @@ function duration(text: string): number {
 }
 
 describe('docs/how-to/receive-webhooks.md', () => {
-  it('every code block is part of an example file', () => {
+  it('contains only code blocks that are part of an example file', () => {
     const blocks = [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
     expect(blocks).to.have.length.above(1);
     const files = readdirSync(examplesDirectory).map(exampleText);
     expect(blocks.filter((block) => !files.some((text) => text.includes(block)))).to.deep.equal([]);
   });
 
-  it('every link has a target, and every example file is linked', () => {
+  it('has a target for every link, and links every example file', () => {
     const links = [...page.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(
       ([, heading = '']) =>
@@ -47,7 +47,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('the table of attempts matches DEL-3', () => {
+  it('has the table of attempts of DEL-3', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
@@ -64,7 +64,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(page).to.include(`The service stores the first ${deliveryRules.excerptBytes / 1_024} KB of your response`);
   });
 
-  it('states the numbers of the breaker', () => {
+  it('states the numbers of the circuit breaker', () => {
     const { failuresToArm, firstHoldMs, longestHoldMs, failingMs } = breakerRules;
     expect(page).to.include(`After ${failuresToArm} failures in a row`);
     expect(page).to.include(
@@ -73,7 +73,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(page).to.include(`failing for **${failingMs / 86_400_000} days** without an accepted message`);
   });
 
-  it('the example message is signed as the service signs', () => {
+  it('signs the example message like the service', () => {
     const { secret, headers, body } = JSON.parse(exampleText('signed-message.json')) as {
       secret: string;
       headers: Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
@@ -85,7 +85,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
   });
 
-  it('the library accepts the service’s signatures with the code of the page', async () => {
+  it('accepts the service’s signatures with the library and the code of the page', async () => {
     const secret = newSecret();
     const before = process.env['WEBHOOK_SECRET'];
     process.env['WEBHOOK_SECRET'] = secret;

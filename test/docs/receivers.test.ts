@@ -1,4 +1,4 @@
-/** The example receivers against messages that are signed as the service signs them (SIG-1 to SIG-3). */
+/** The example receivers, tested with messages that are signed like the service's messages (SIG-1 to SIG-3). */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -77,7 +77,7 @@ for (const example of examples) {
       await receiver.untilHandled(posted.id);
     });
 
-    it('accepts what the library of Standard Webhooks signs', async () => {
+    it('accepts messages that the library of Standard Webhooks signs', async () => {
       const { id, body } = message();
       const at = new Date();
       const status = await post(body, {
@@ -130,7 +130,7 @@ for (const example of examples) {
       await expectRefused(await post(body.replace('10', '99'), sign(id, body)), id);
     });
 
-    it('refuses another id or timestamp than the signed one', async () => {
+    it('refuses a message whose id or timestamp differs from the signed one', async () => {
       const { id, body } = message();
       const headers = sign(id, body);
       const other = randomUUID();
@@ -183,23 +183,23 @@ for (const example of examples) {
       expect(await timesHandled(id)).to.equal(0);
     });
 
-    it('accepts the genuine message after a refused one with its id', async () => {
+    it('accepts the genuine message after a refused message with its id', async () => {
       const posted = message();
       await expectRefused(await send(posted, [newSecret()]), posted.id);
       expect(await send(posted)).to.equal(204);
       expect(await timesHandled(posted.id)).to.equal(1);
     });
 
-    it('refuses invalid JSON and other methods than POST, and goes on', async () => {
+    it('refuses invalid JSON and methods other than POST, and continues', async () => {
       const id = randomUUID();
       await expectRefused(await post('not json', sign(id, 'not json')), id);
       expect(await post('', {}, 'GET')).to.equal(405);
       expect(await send(message())).to.equal(204);
     });
 
-    it('refuses a body over 1 MB, and goes on', async () => {
+    it('refuses a body over 1 MB, and continues', async () => {
       const posted = message({ name: 'x'.repeat(1_100_000) });
-      // A receiver that stops reading may cut the connection before its answer is read.
+      // A receiver that stops reading may close the connection before the client reads its answer.
       const status = await send(posted).catch((error: Error & { cause?: { code?: string } }) => {
         expect(error.cause?.code).to.be.oneOf(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
         return 413;
@@ -208,7 +208,7 @@ for (const example of examples) {
       expect(await send(message())).to.equal(204);
     });
 
-    it('accepts what send.mjs sends, but not with another secret', async () => {
+    it('accepts what send.mjs sends, and refuses it with another secret', async () => {
       const run = async (withSecret: string): Promise<{ code: number | null; printed: string }> => {
         const child = spawn(process.execPath, [path.join(examplesDirectory, 'send.mjs'), receiver.url], {
           env: { WEBHOOK_SECRET: withSecret },

@@ -17,7 +17,7 @@ function variablesRead(): string[] {
 }
 
 const few = {
-  host: text('HOST', 'Where it listens: `::` | `0.0.0.0`.', { default: '127.0.0.1' }),
+  host: text('HOST', 'The listening address: `::` | `0.0.0.0`.', { default: '127.0.0.1' }),
   nested: {
     size: integer('SIZE', 'How large.', { default: 20, from: 1, to: 200 }),
     title: text('TITLE', 'Its title.', { default: 'A <title>' }),
@@ -27,7 +27,7 @@ const few = {
 };
 
 describe('docs/reference/configuration.md', () => {
-  it('has every variable that a process reads, once, and no other', () => {
+  it('lists every variable that a process reads once, and no other variable', () => {
     const rows = [...configurationPage(declarations).matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows).to.deep.equal(names);
     expect([...names, ...ofSecrets].toSorted()).to.deep.equal(variablesRead());
@@ -41,12 +41,12 @@ describe('docs/reference/configuration.md', () => {
     expect([...marked].map(([, name]) => name)).to.deep.equal(required);
   });
 
-  it('says of each what it may be, its default and its meaning', () => {
+  it('states the allowed values, the default and the meaning of each variable', () => {
     const rows = configurationPage(few)
       .split('\n')
       .filter((line) => line.startsWith('| `'));
     expect(rows).to.deep.equal([
-      '| `HOST` | text | `127.0.0.1` | Where it listens: `::` \\| `0.0.0.0`. |',
+      '| `HOST` | text | `127.0.0.1` | The listening address: `::` \\| `0.0.0.0`. |',
       '| `SIZE` | whole number, 1 to 200 | `20` | How large. |',
       '| `TITLE` | text | `A <title>` | Its title. |',
       '| `CA_FILE` | path |  | An authority. |',
@@ -54,7 +54,7 @@ describe('docs/reference/configuration.md', () => {
     ]);
   });
 
-  it('names the values of each choice, as the configuration does when it refuses another', () => {
+  it('names the values of each choice, like the error of the configuration', () => {
     const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));
@@ -70,19 +70,19 @@ describe('.env.example', () => {
   const example = environmentExample(declarations);
   const uncommented = (of: string) => parseEnv(of.replace(/^#(?=\w+=)/gm, ''));
 
-  it('sets what must be set, to nothing, and has every variable with its default', () => {
+  it('lists the required variables without a value, and every other variable with its default', () => {
     const required = variables.filter(({ isRequired }) => isRequired).map(({ name }) => [name, '']);
     expect(parseEnv(example)).to.deep.equal(Object.fromEntries(required));
     const defaults = variables.map(({ name, fallback = '' }) => [name, fallback]);
     expect(uncommented(example)).to.deep.equal(Object.fromEntries(defaults));
   });
 
-  it('reads the same where quotes are a part of the value, as in `docker run --env-file`', () => {
+  it('has an equal meaning for readers that treat quotes as part of the value, such as `docker run --env-file`', () => {
     const lines = [...example.matchAll(/^#?(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
     expect(Object.fromEntries(lines)).to.deep.equal(uncommented(example));
   });
 
-  it('is a configuration once the required variables are set, with or without the defaults', () => {
+  it('is a valid configuration once the required variables are set, with or without the defaults', () => {
     const required = {
       DATABASE_URL: 'postgres://db.example.com/club',
       SMTP_URL: 'smtp://mail.example.com',
@@ -96,7 +96,7 @@ describe('.env.example', () => {
     );
   });
 
-  it('explains each in lines of at most 118 characters', () => {
+  it('explains each variable in lines of at most 118 characters', () => {
     expect(environmentExample(few).split('\n').slice(3)).to.deep.equal([
       '# ---- Must be set ----',
       '',
@@ -106,7 +106,7 @@ describe('.env.example', () => {
       '',
       '# ---- May be set ----',
       '',
-      '# Where it listens: `::` | `0.0.0.0`.',
+      '# The listening address: `::` | `0.0.0.0`.',
       '# Value: text.',
       '#HOST=127.0.0.1',
       '',

@@ -1,4 +1,4 @@
-/** docs/how-to/send-mail.md and docs/reference/mail-notices.md against the API: each of their requests, in their order. */
+/** docs/how-to/send-mail.md and docs/reference/mail-notices.md compared with the API: each of their requests, in order. */
 import { expect } from 'chai';
 import { rules } from '../../api/rate-limits/rules.policy.ts';
 import { campaignConnections } from '../../platform/infra/smtp/smtp-hand-over.ts';
@@ -37,7 +37,7 @@ describe('docs/how-to/send-mail.md', () => {
     await served.close();
   });
 
-  it('each request is accepted, in their order', async () => {
+  it('contains only requests that the API accepts in their order', async () => {
     const club = await buildClub();
     const { id: studentId } = await buildStudent(club.id);
     const known = new Map([
@@ -81,7 +81,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(counts, 'canceled before it began').to.deep.equal([]);
   });
 
-  it('the notices of the reference are accepted, and the rate of SNS is within the bound of the path', async () => {
+  it('lists notices that the API accepts, and an SNS rate within the limit of the path', async () => {
     const [event = ''] = blocksOf(reference, 'json').filter((block) => block.includes('"events"'));
     const answer = await callAt(served.base, 'POST', `/webhooks/mail/${noticeToken}`, { raw: event });
     expect(answer.status).to.equal(202);

@@ -9,7 +9,7 @@ const examples = [...page.matchAll(/^`([^`]+\.ts)`:\n\n```ts\n([\s\S]*?)^```$/gm
   code,
 }));
 
-describe('the page on tests', () => {
+describe('the page about tests', () => {
   it('has an example for each kind of test', () => {
     const kinds = [...page.matchAll(/^### (.+)$/gm)].map(([, kind]) => kind);
     expect(examples).to.have.length(kinds.length);
@@ -17,12 +17,12 @@ describe('the page on tests', () => {
   });
 
   for (const { file, code } of examples) {
-    it(`quotes ${file} as it is`, () => {
+    it(`quotes ${file} unchanged`, () => {
       expect(read(file)).to.contain(code);
     });
   }
 
-  it('names only files and folders that exist', () => {
+  it('names only existing files and folders', () => {
     const named = [...page.matchAll(/`(test\/[\w./-]*\w[/]?)`/g)].map(([, name = '']) => name);
     expect(named).to.include('test/toolkit/');
     expect(named.filter((name) => !existsSync(new URL(`../../${name}`, import.meta.url)))).to.deep.equal([]);

@@ -4,7 +4,7 @@ import { newId } from '../../platform/core/ids.ts';
 import { requireExtension } from '../../entities/extensions.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
-describe('an extension that the schema needs', () => {
+describe('a Postgres extension that the schema needs', () => {
   let source: DataSource;
   before(async () => {
     source = await scratchDatabase();
@@ -25,7 +25,7 @@ describe('an extension that the schema needs', () => {
     }
   };
 
-  it('that Postgres lacks: the error names it and says what to do', async () => {
+  it('is named with its remedy in the error if Postgres lacks it', async () => {
     const message = await refusalOf('pg_absent');
     expect(message).to.match(
       /^The schema needs the extension pg_absent of Postgres\. Install it on the database server/,
@@ -33,7 +33,7 @@ describe('an extension that the schema needs', () => {
     expect(message).to.contain('extension "pg_absent" is not available');
   });
 
-  it('that the role may not create: the error says what to do; nothing to do once it exists', async () => {
+  it('is named with its remedy if the role may not create it, and needs nothing more once it exists', async () => {
     const role = `limited_${newId().replaceAll('-', '')}`;
     await source.query(`CREATE ROLE ${role}`);
     expect(await refusalOf('pg_trgm', role)).to.match(/CREATE EXTENSION pg_trgm in this database.*permission denied/s);

@@ -1,7 +1,8 @@
-/** The effect of a migration on the version that runs beside it: none, or the statement that it would notice. */
+/** The effect of a migration on the version that runs beside it: no effect, or the statements that it would notice. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** @returns the statements of a migration that older processes would notice, each with the reason; none: it expands */
+/** @returns the statements of a migration that older processes would notice, each with the reason; an empty list if the migration only
+ * expands */
 export async function noticed(migration: MigrationInterface & { transaction?: boolean }): Promise<string[]> {
   const statements: string[] = [];
   const recorder = {
@@ -12,13 +13,13 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   };
   await migration.up(recorder as unknown as QueryRunner);
   const created = new Set<string>();
-  /** Created again, if an interrupted run has left it unfinished. */
+  /** Created again if an interrupted run has left it incomplete. */
   const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
   const isMadeAnew = (statement: string) => {
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
-  /** Dropped, because a check of the same name replaces it. Its author ensures that it allows everything that the former check did. */
+  /** Dropped because a check with the same name replaces it. The new check must allow everything that the former check allowed. */
   const checks = statements.map((statement) =>
     nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
   );
@@ -91,7 +92,7 @@ function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone:
   return harmless.some((pattern) => pattern.test(statement)) ? undefined : 'it is not known to be harmless';
 }
 
-/** Parts of an ALTER TABLE: by commas outside of brackets. */
+/** The parts of an ALTER TABLE, which commas outside of brackets separate. */
 function alterations(what: string): string[] {
   const parts: string[] = [''];
   let depth = 0;

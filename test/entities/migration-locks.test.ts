@@ -16,7 +16,7 @@ class AddsPlace1799000000000 implements MigrationInterface {
 describe('a migration beside a long read of its table', () => {
   let source: DataSource;
   let patient: DataSource;
-  before('a database of our own, and a migration that is still to run', async () => {
+  before('a database for this test alone, and a pending migration', async () => {
     source = await scratchDatabase();
     await migrate(source);
     const { url } = source.options as { url: string };
@@ -34,19 +34,19 @@ describe('a migration beside a long read of its table', () => {
     return rows.length > 0;
   };
 
-  it('blocks no transaction for longer than its own short wait, and runs once it can', async () => {
+  it('blocks no transaction for longer than its own short lock timeout, and completes later', async () => {
     const reader = source.createQueryRunner();
     await reader.query('BEGIN');
     await reader.query('SELECT FROM clubs');
     const migrated = migrate(patient);
     try {
       while (!(await waiting()));
-      // Behind the migration. A session of the service gives up after 5 s.
+      // A query behind the migration. A session of the service gives up after 5 s.
       expect(await source.query('SELECT count(*)::int AS count FROM clubs')).to.deep.equal([{ count: 0 }]);
       const columns = await source.query<unknown[]>(
         `SELECT 1 FROM information_schema.columns WHERE table_name = 'clubs' AND column_name = 'place'`,
       );
-      expect(columns, 'while the reader reads').to.deep.equal([]);
+      expect(columns, 'while the other transaction reads').to.deep.equal([]);
     } finally {
       await reader.query('COMMIT');
       await reader.release();

@@ -17,7 +17,7 @@ describe('entities/migrations', () => {
   const tables = () =>
     source
       .query<{ name: string }[]>(
-        // Without partitions, which have no entity of their own. The other two are TypeORM's own.
+        // Excludes partitions, which have no entity. The other two tables belong to TypeORM.
         `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
             AND NOT relispartition AND relname NOT IN ('migrations', 'typeorm_metadata') ORDER BY 1`,
       )
@@ -30,17 +30,17 @@ describe('entities/migrations', () => {
     expect(registered).to.have.members(files.map(timeOf));
   });
 
-  it('bring an empty database to exactly the schema of the entities', async () => {
+  it('produce exactly the schema of the entities from an empty database', async () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
     expect(await missingInSchema(source)).to.deep.equal([]);
     expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());
   });
 
-  it('run once: a second call does nothing', async () => {
+  it('run once, and do nothing at a second call', async () => {
     expect(await migrate(source)).to.deep.equal([]);
   });
 
-  it('can be undone to an empty database and run again', async () => {
+  it('can be reverted to an empty database and run again', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     expect(await tables()).to.deep.equal([]);
     const sequences = await source.query<unknown[]>(
@@ -50,7 +50,7 @@ describe('entities/migrations', () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
   });
 
-  it('run once when three calls run at the same time', async () => {
+  it('run once if three calls run at the same time', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     const migrationNames = await Promise.all([migrate(source), migrate(source), migrate(source)]);
     expect(migrationNames.flat()).to.have.length(source.migrations.length);

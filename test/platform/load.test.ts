@@ -6,7 +6,7 @@ import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('platform/load', () => {
-  it('comes first in every script of package.json that runs TypeScript', () => {
+  it('is the first import in every script of package.json that runs TypeScript', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(projectDirectory, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -27,7 +27,7 @@ describe('platform/load', () => {
   };
   const program = ['--eval', 'process.stdout.write("runs")'];
 
-  it('ends a program that an older Node runs, and says which one it needs', async () => {
+  it('ends a program under an older Node, and names the required version', async () => {
     await eachCase(['20.20.2', '22.23.3', '24.1.0'], (version) =>
       expect(run(version, program)).to.deep.equal({
         status: 1,
@@ -37,7 +37,7 @@ describe('platform/load', () => {
     );
   });
 
-  it('runs it with Node 24.2 and later ones', async () => {
+  it('starts a program under Node 24.2 and later', async () => {
     await eachCase(['24.2.0', '26.0.0'], (version) =>
       expect(run(version, program)).to.deep.equal({ status: 0, stdout: 'runs', stderr: '' }),
     );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 
 describe('test/run/files', () => {
-  it('runs the longest files first, and unknown ones before them', () => {
+  it('runs the longest files first, and unknown files before them', () => {
     const durations = { 'a.test.ts': 1, 'b.test.ts': 3, 'c.test.ts': 2 };
     expect(longestFirst(['a.test.ts', 'b.test.ts', 'new.test.ts', 'c.test.ts'], durations)).to.deep.equal([
       'new.test.ts',
@@ -12,19 +12,19 @@ describe('test/run/files', () => {
     ]);
   });
 
-  it('gives the same order for the same seed, another for another, and loses no file', () => {
+  it('returns the same order for the same seed, another order for another seed, and every file', () => {
     const files = testFiles();
     expect(shuffled(files, 7)).to.deep.equal(shuffled(files, 7));
     expect(shuffled(files, 7)).not.to.deep.equal(shuffled(files, 8));
     expect(shuffled(files, 7).toSorted()).to.deep.equal(files);
   });
 
-  it('puts files with all the searched words first', () => {
+  it('puts files that contain all search words first', () => {
     const files = ['test/entities/extensions.test.ts', 'test/run/files.test.ts'];
     expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
   });
 
-  it('counts a file as quick up to one second, and one without a measurement', () => {
+  it('counts a file as quick up to one second, and a file without a measurement', () => {
     const durations = { 'a.test.ts': 1, 'b.test.ts': 1.1 };
     expect(['a.test.ts', 'b.test.ts', 'new.test.ts'].map((file) => isQuick(file, durations))).to.deep.equal([
       true,
@@ -33,14 +33,14 @@ describe('test/run/files', () => {
     ]);
   });
 
-  it('knows a unit test by its imports: nothing that it imports reaches the stack', () => {
+  it('recognizes a unit test by its imports, none of which reaches the stack', () => {
     expect(isUnitTest('test/run/files.test.ts')).to.equal(true);
     expect(isUnitTest('test/domain/webhooks/deliveries/schedule.policy.test.ts')).to.equal(true);
     expect(isUnitTest('test/api/tags.test.ts')).to.equal(false);
     expect(isUnitTest('test/dev/stack.test.ts')).to.equal(false);
   });
 
-  it('finds no test of a policy that needs the stack', () => {
+  it('finds no policy test that needs the stack', () => {
     const policies = testFiles().filter((file) => file.endsWith('.policy.test.ts'));
     expect(policies).not.to.have.length(0);
     expect(policies.filter((file) => !isUnitTest(file))).to.deep.equal([]);

@@ -1,5 +1,5 @@
 /** Selects the test files of a run, and their order. */
-import fs, { existsSync, readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
+import fs, { existsSync, readFileSync } from 'node:fs'; // globSync is imported from its module, so that an older Node can still print the version message.
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
@@ -17,17 +17,17 @@ const importing = /\bfrom '(\.[^']+)'/g;
  * Whether a file is a unit test: none of its direct or indirect imports reaches the stack. Then it needs no Postgres, no Temporal and no
  * other server.
  */
-export function isUnitTest(file: string, seen = new Map<string, boolean>()): boolean {
-  return !reaches(file, stackModules, seen);
+export function isUnitTest(file: string, reachable = new Map<string, boolean>()): boolean {
+  return !reaches(file, stackModules, reachable);
 }
 
 /** @returns whether the file is one of the modules, or imports one directly or indirectly */
-export function reaches(file: string, modules: readonly string[], seen = new Map<string, boolean>()): boolean {
-  const known = seen.get(file);
+export function reaches(file: string, modules: readonly string[], reachable = new Map<string, boolean>()): boolean {
+  const known = reachable.get(file);
   if (known !== undefined) return known;
-  seen.set(file, false); // a circular import reaches nothing more
-  const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, seen));
-  seen.set(file, does);
+  reachable.set(file, false); // A circular import reaches nothing more.
+  const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, reachable));
+  reachable.set(file, does);
   return does;
 }
 
@@ -53,18 +53,18 @@ export function longestFirst(files: readonly string[], durations: Durations): st
   return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));
 }
 
-/** Files whose text contains all of these words come first, because one of them has the wanted test. */
+/** Files whose text contains all of these words come first, because the requested test is probably in one of them. */
 export function likeliestFirst(files: readonly string[], words: string): string[] {
-  const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
+  const searchWords = words.toLowerCase().split(/\W+/).filter(Boolean);
   const isLikely = (file: string) => {
     const text = readFileSync(path.join(projectDirectory, file), 'utf8').toLowerCase();
-    return wanted.every((word) => text.includes(word));
+    return searchWords.every((word) => text.includes(word));
   };
   const likely = new Set(files.filter(isLikely));
   return [...likely, ...files.filter((file) => !likely.has(file))];
 }
 
-/** The same files in the order of this seed. */
+/** Returns the same files in the order of this seed. */
 export function shuffled(files: readonly string[], seed: number): string[] {
   let state = seed >>> 0;
   const random = () => {

@@ -12,7 +12,7 @@ describe('test/run/hooks', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** The output of a mocha run over these tests, with our hooks and without a stack. */
+  /** Returns the output of mocha for these tests, with our hooks and without a stack. */
   const run = (tests: string, further: readonly string[] = []) => {
     const file = path.join(directory, 'some.test.mjs');
     writeFileSync(file, tests);
@@ -33,7 +33,7 @@ describe('test/run/hooks', () => {
     expect(stdout).to.include('make a club');
   });
 
-  it('prints the cause of a failure, also where the test ran in a process of its own', () => {
+  it('prints the cause of a failure, also if the test ran in another process', () => {
     const failing = `it('fails', () => { throw new Error('which case', { cause: new Error('why it failed') }); });`;
     for (const further of [[], ['--parallel', '--jobs', '2']]) {
       const { stdout } = run(failing, further);
@@ -41,7 +41,7 @@ describe('test/run/hooks', () => {
     }
   });
 
-  it('lets a file pass whose hooks stand in a describe', () => {
+  it('passes a file whose hooks are inside a describe', () => {
     const { stdout, status } = run(`describe('a', () => { beforeEach(() => {}); it('passes', () => {}); });`);
     expect([status, stdout.includes('1 passing')]).to.deep.equal([0, true]);
   });

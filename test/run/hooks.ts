@@ -1,6 +1,6 @@
 /**
- * The hooks of every run, loaded by mocha before the tests (see .mocharc.json). Mocha has one root suite a file: a hook
- * that is declared outside of a `describe` would run before every test of every file that mocha runs in one process.
+ * The root hooks of every run, which mocha loads before the tests (see .mocharc.json). Mocha has one root suite per process. A hook outside
+ * of a `describe` would run before every test of every file in that process.
  */
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import type { RunServer } from './server.ts';
 
 let server: RunServer | undefined;
 
-/** Runs in the first process of the run. Unit tests do without the server: a unit test that asks for it fails. */
+/** Runs in the first process of the run. Unit tests need no server, and a unit test that requests it fails. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (process.env['TEST_UNIT']) return;
   const { startRunServer } = await import('./server.ts');
@@ -25,20 +25,20 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await server?.stop();
 }
 
-/** No test times out before this; files and tests may ask for more. */
+/** The minimum timeout of a test. Files and tests may set a longer one. */
 const leastTimeLimitMs = 60_000;
 
-let begun = { at: 0, cpu: process.cpuUsage() };
+let fileStart = { at: 0, cpu: process.cpuUsage() };
 
 /** Run in every process. If files run in several processes, `beforeAll` and `afterAll` belong to each file. */
 export const mochaHooks = {
   beforeAll: async function checkFile(this: Context): Promise<void> {
-    begun = { at: performance.now(), cpu: process.cpuUsage() };
+    fileStart = { at: performance.now(), cpu: process.cpuUsage() };
     const hooks = strayHooks(rootOf(this));
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
-    this.timeout(120_000); // the first files wait for the stack, and their own hooks have less time
+    this.timeout(120_000); // The first files wait for the stack, and their own hooks have a shorter timeout.
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
     if (base && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${base}/ready`)).text();
@@ -53,14 +53,14 @@ export const mochaHooks = {
     await testEnded();
   },
   afterAll: async function endFile(this: Context): Promise<void> {
-    this.timeout(60_000); // open connections of a file may take a moment to close
+    this.timeout(60_000); // Open connections of a file may take a moment to close.
     await fileEnded();
     const timings = process.env['TEST_TIMINGS'];
     if (!timings) return;
-    const { user, system } = process.cpuUsage(begun.cpu);
+    const { user, system } = process.cpuUsage(fileStart.cpu);
     const timing = {
       file: fileOf(rootOf(this)),
-      ms: Math.round(performance.now() - begun.at),
+      ms: Math.round(performance.now() - fileStart.at),
       cpuMs: Math.round((user + system) / 1_000),
     };
     appendFileSync(timings, `${JSON.stringify(timing)}\n`);
@@ -68,8 +68,8 @@ export const mochaHooks = {
 };
 
 /**
- * A generated test reports which case failed. The cause of its error says why, but does not leave this process, so it is added to the
- * message.
+ * A generated test reports which case failed. The cause of its error says why, but mocha does not pass the cause to another process, so it
+ * is added to the message.
  */
 function tellCause(error: Error | undefined): void {
   if (error?.cause instanceof Error) error.stack = `${error.stack}\n\n  Caused by ${error.cause.stack}`;

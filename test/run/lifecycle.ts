@@ -1,6 +1,6 @@
 /**
- * What has to happen after each test and at the end of each file. Modules of the toolkit say it here; the root hooks
- * (hooks.ts) do it, in every process of the run. A hook that such a module declares itself would hold for one file only.
+ * Registers work after each test and at the end of each file. Modules of the toolkit register it here, and the root hooks (hooks.ts) run it
+ * in every process of the run. A hook that such a module declares itself would apply to one file only.
  */
 type Work = () => void | Promise<void>;
 

@@ -1,16 +1,16 @@
 /**
- * `npm test`: all test files, one more at a time than the machine has cores, the longest first. Arguments:
+ * `npm test`: runs all test files, longest first, in one process more than the machine has cores. Arguments:
  *
- *   --grep words   some tests; files that hold these words come first
+ *   --grep words   some tests; files that contain these words come first
  *   test/….test.ts some files
- *   --unit         the tests that need no stack, but for files that take long (durations.json)
- *   --seed N       the files in an order of chance that N gives
- *   --jobs N       so many processes
+ *   --unit         the tests that need no stack, without slow files (durations.json)
+ *   --seed N       the files in the random order of seed N
+ *   --jobs N       N processes
  *   --durations    writes test/run/durations.json anew
  *   --budgets      runs nothing; fails if a file of the last run took longer than its budget in durations.json
  *
- * Others are mocha's own. Files that failed run once more, so that a test that fails only now and then is told from one
- * that is broken; either has failed.
+ * Other arguments are for mocha. Files with a failure run a second time, so that a flaky test can be distinguished from a
+ * broken test. Both fail the run.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ const ours = new Set(['unit', 'durations', 'budgets', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
-/** Files that kill workers wait for leases and heartbeats to expire; meanwhile other files use their core. */
+/** Files that kill workers wait until leases and heartbeats expire. Meanwhile other files use their core. */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
@@ -52,9 +52,9 @@ if (values.unit !== true) await requireComponents();
 mkdirSync(path.dirname(timingsFile), { recursive: true });
 writeFileSync(timingsFile, '');
 writeFileSync(crashesFile, '');
-const first = runMocha(inOrder(positionals.length > 0 ? positionals : wanted()), { TEST_TIMINGS: timingsFile });
+const first = runMocha(inOrder(positionals.length > 0 ? positionals : requestedFiles()), { TEST_TIMINGS: timingsFile });
 if (first === undefined) {
-  process.exitCode = 1; // mocha itself has failed, and has printed the reason
+  process.exitCode = 1; // Mocha itself failed, and has printed the reason.
 } else {
   const again = [...new Set(first.failures.map(({ file }) => file))].filter(Boolean);
   if (again.length > 0) {
@@ -64,7 +64,7 @@ if (first === undefined) {
       process.stdout.write(`${line}\n`);
     }
   }
-  process.stdout.write(readFileSync(crashesFile, 'utf8')); // crashes of the stack's parts, which may explain many failures
+  process.stdout.write(readFileSync(crashesFile, 'utf8')); // crashes of the stack's servers, which may explain many failures
   if (values.durations === true && first.failed === 0) writeDurations(readTimings());
   process.stdout.write(`\n${closingLine(first)}\n`);
   process.exitCode = Math.min(first.failed, 255);
@@ -104,15 +104,15 @@ function runMocha(files: readonly string[], env: Readonly<Record<string, string>
   return existsSync(resultsFile) ? (JSON.parse(readFileSync(resultsFile, 'utf8')) as Results) : undefined;
 }
 
-function wanted(): string[] {
+function requestedFiles(): string[] {
   if (values.unit !== true) return testFiles();
-  const seen = new Map<string, boolean>();
-  return testFiles().filter((file) => isQuick(file, committedDurations()) && isUnitTest(file, seen));
+  const reachable = new Map<string, boolean>();
+  return testFiles().filter((file) => isQuick(file, committedDurations()) && isUnitTest(file, reachable));
 }
 
 function inOrder(files: readonly string[]): string[] {
   if (values.seed !== undefined) {
-    process.stdout.write(`The order of the files is that of --seed ${String(values.seed)}.\n`);
+    process.stdout.write(`The order of the files comes from --seed ${String(values.seed)}.\n`);
     return shuffled(files, Number(values.seed));
   }
   const ordered = longestFirst(files, committedDurations());

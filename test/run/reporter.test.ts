@@ -12,7 +12,7 @@ describe('test/run/reporter', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** The last line, and the exit code, of a mocha run over these tests. */
+  /** Returns the last line and the exit code of a mocha run over these tests. */
   const run = (tests: string) => {
     const file = path.join(directory, 'some.test.cjs');
     writeFileSync(file, tests);
@@ -33,11 +33,11 @@ describe('test/run/reporter', () => {
   const pass = `it('a', () => {});`;
   const fail = `it('b', () => { throw new Error('no'); });`;
 
-  it('ends with `N passed, N failed` alone on a line', () => {
+  it('ends with a line that contains only `N passed, N failed`', () => {
     expect(run(pass + pass)).to.deep.include({ last: '2 passed, 0 failed', end: '', status: 0 });
   });
 
-  it('counts failures, also of hooks, in the line and the exit code', () => {
+  it('counts failures, also of hooks, in the line and in the exit code', () => {
     expect(run(pass + fail)).to.deep.include({ last: '1 passed, 1 failed', end: '', status: 1 });
     expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.include({
       last: '0 passed, 1 failed',
@@ -54,7 +54,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('prints each repeated test, and fails the run when more than three were repeated', () => {
+  it('prints each repeated test, and fails the run if more than three were repeated', () => {
     const repeated = (title: string) =>
       `let n_${title} = 0; it('${title}', function () { this.retries(1); if (n_${title}++ === 0) throw new Error('now and then'); });`;
     const three = ['a', 'b', 'c'].map(repeated).join('');

@@ -9,11 +9,11 @@ const resultsOf = (...failures: string[]): Results => ({
 });
 
 describe('test/run/results', () => {
-  it('calls a test flaky that fails in the first run alone', () => {
+  it('calls a test flaky if it fails only in the first run', () => {
     expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('reports how each failed, the cause of a known flake, and the action for a new one', () => {
+  it('reports each failure, the cause of a known flake, and the action for a new flake', () => {
     const { failures } = resultsOf('known', 'new');
     expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
       'Flaky: known: no answer (a slow clock)',
@@ -21,11 +21,11 @@ describe('test/run/results', () => {
     ]);
   });
 
-  it('says a cause for each flake of the list', () => {
+  it('states a cause for each flake of the list', () => {
     expect(knownFlakes().filter(({ title, cause }) => !title || !cause)).to.deep.equal([]);
   });
 
-  it('closes with `N passed, N failed`, and names skipped tests only when there are any', () => {
+  it('ends with `N passed, N failed`, and mentions skipped tests only if there are any', () => {
     expect(closingLine(resultsOf('one'))).to.equal('5 passed, 1 failed');
     expect(closingLine({ ...resultsOf(), skipped: 2 })).to.equal('5 passed, 0 failed, 2 skipped');
   });

@@ -12,7 +12,7 @@ export interface Results {
   readonly failures: readonly { readonly title: string; readonly file: string; readonly message: string }[];
 }
 
-/** A test that fails now and then, and the reason. It stays in test/flakes.json until it is corrected. */
+/** A flaky test, and the reason. It stays in test/flakes.json until it is corrected. */
 interface Flake {
   readonly title: string;
   readonly cause: string;

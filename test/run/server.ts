@@ -1,7 +1,6 @@
 /**
- * What the processes of a test run share: one stack, one template of the database, one bundle of the workflows. The
- * first process of the run serves them on the loopback; each is made when somebody first asks for it, so that tests of
- * pure functions need none of them.
+ * The stack that the processes of a test run share: one set of servers, one template database, and one bundle of the workflows. The first
+ * process of the run serves them on the loopback. Each is created at the first request, so that tests of pure functions need none of them.
  */
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
@@ -35,8 +34,8 @@ export interface RunServer {
 
 const directoryPrefix = 'club-learning-test-';
 /**
- * The time that connections to Postgres may take: at high load, longer than a service would wait. An exhausted pool still fails by name,
- * before mocha's own limit of 20 s.
+ * The time limit for connecting to Postgres. At high load, connecting takes longer than a service would wait. An exhausted pool still fails
+ * with its own error, before mocha's limit of 20 s.
  */
 const connectWithinMs = 15_000;
 
@@ -46,7 +45,7 @@ const connectWithinMs = 15_000;
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
-  const givenDatabase = env['DATABASE_URL']; // read now, because the files of a run with one process change their environment
+  const givenDatabase = env['DATABASE_URL']; // Read now, because the files of a run with one process change their environment.
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -57,12 +56,12 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   const newDatabase = async (url: string, from: string) => {
     const name = `club_test_${process.pid}_${databases.length}`;
     databases.push(name);
-    // Copies files: the default, WAL_LOG, writes each page twice.
+    // Copies files. The default, WAL_LOG, would write each page twice.
     await administer(url, `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`);
     return withDatabase(url, name);
   };
 
-  /** Restarts a part that has ended by itself; otherwise all further tests would fail. The launcher reads `TEST_CRASHES`. */
+  /** Restarts a server that has ended by itself, because otherwise all further tests would fail. The launcher reads `TEST_CRASHES`. */
   const bringBack = async (message: string, name: PartName) => {
     process.stderr.write(`${message}\n`);
     if (env['TEST_CRASHES']) appendFileSync(env['TEST_CRASHES'], `${message}\n`);
@@ -131,7 +130,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   };
 }
 
-/** The directory is created even if no stack has done it, because replaying histories needs none. */
+/** The directory is created even without a stack, because the replay of histories needs none. */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeWorkflowBundle(file, new DefaultLogger('ERROR'));
@@ -142,7 +141,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Migrates the template to the newest schema: copying it takes a tenth of the time of the migrations. */
+/** Migrates the template to the newest schema. A copy of it takes a tenth of the time of the migrations. */
 async function migrateDatabase(url: string): Promise<void> {
   const source = await createDataSource(
     { url: new Secret(url), poolSize: 2, connectWithinMs },
@@ -174,7 +173,7 @@ function withDatabase(url: string, name: string): string {
 const namespaceOf = (job: number) => `test-${job}`;
 const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
 
-/** Removes the data of killed runs; the directory's name contains the process id. */
+/** Removes the data of killed runs. The name of their directory contains the process id. */
 async function removeLeftovers(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
   const dead = names

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { overBudget } from './timings.ts';
 
 describe('test/run/timings', () => {
-  it('allows a file three times its committed seconds and five more', () => {
+  it('allows a file three times its committed seconds plus five', () => {
     expect(overBudget({ a: 11, b: 11.1 }, { a: 2, b: 2 })).to.deep.equal(['b took 11.1 s; its budget is 11.0 s.']);
   });
 

@@ -1,4 +1,4 @@
-/** The titles of all tests: short enough to read in one line of a report, and only in files of tests. */
+/** The titles of all tests. Each fits into one line of a report, and is in a test file. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,10 +6,10 @@ import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
-/** Recorders of histories and releases, which run by hand; their titles say when. */
+/** Recorders of histories and releases, which run by hand. Their titles say when. */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
-/** The parts of a title that are in the file; inserted values of a template do not count. */
+/** The fixed parts of a title. Inserted values of a template do not count. */
 function textOf(title: ts.Expression): string {
   if (ts.isStringLiteralLike(title)) return title.text;
   if (!ts.isTemplateExpression(title)) return '';
@@ -56,7 +56,7 @@ describe('titles of tests', () => {
     expect(long, listed(long)).to.have.length(0);
   });
 
-  it('stand in files that end in .test.ts, or in recorders', () => {
+  it('are in files that end in .test.ts, or in recorders', () => {
     const others = titles.filter(({ file }) => !file.endsWith('.test.ts') && !recorders.test(file));
     expect(others, listed(others)).to.have.length(0);
   });

@@ -1,17 +1,17 @@
-/** The exports under test/: each name exists once, is used, and stands in the folder of its prefix. */
+/** Each export under test/ has a unique name, is used, and is in the folder of its prefix. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** Names that are found without an import. */
+/** Names that programs find without an import. */
 const foundWithoutImport = new Set([
-  'test/run/hooks.ts mochaGlobalSetup', // by mocha, as the next two
+  'test/run/hooks.ts mochaGlobalSetup', // Mocha finds this name and the next two.
   'test/run/hooks.ts mochaGlobalTeardown',
   'test/run/hooks.ts mochaHooks',
   'test/proofs/mutation/mocha-runner.ts strykerPlugins', // by Stryker
-  'test/toolkit/stack/sleeping-workflow.ts sleepFor', // by the Temporal worker
-  'test/proofs/simulation/temporal/workflow.ts proxyActivities', // by the workflows of simulations, as the next seven
+  'test/toolkit/stack/sleeping-workflow.ts sleepFor', // The Temporal worker finds this name.
+  'test/proofs/simulation/temporal/workflow.ts proxyActivities', // The workflows of simulations find this name and the next six.
   'test/proofs/simulation/temporal/workflow.ts proxyLocalActivities',
   'test/proofs/simulation/temporal/workflow.ts defineSignal',
   'test/proofs/simulation/temporal/workflow.ts setHandler',
@@ -21,7 +21,7 @@ const foundWithoutImport = new Set([
   'test/proofs/simulation/temporal/workflow.ts continueAsNew',
 ]);
 
-/** The folders of the toolkit in which a name with this prefix may stand. `expectError` checks answers of the API that it calls. */
+/** The toolkit folders that may contain a name with this prefix. `expectError` calls the API itself. */
 const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
   { prefix: /^build[A-Z]/, allowed: ['builders'] },
   { prefix: /^start[A-Z]/, allowed: ['stack', 'fakes'] },
@@ -44,7 +44,7 @@ const files: readonly TestSourceFile[] = readdirSync(path.join(projectDirectory,
 const exportsOf = ({ text }: TestSourceFile): string[] =>
   [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type) (\w+)/gm)]
     .map(([, name = '']) => name)
-    .filter((name, index, names) => names.indexOf(name) === index); // an overload has the name of its function
+    .filter((name, index, names) => names.indexOf(name) === index); // An overload has the name of its function.
 
 /** `file name` of each import from other files under test/. */
 const importsOf = ({ file, text }: TestSourceFile): string[] =>
@@ -59,10 +59,10 @@ const importsOf = ({ file, text }: TestSourceFile): string[] =>
       .map((name) => `${path.posix.join(path.posix.dirname(file), from)} ${name}`),
   );
 
-describe('the exports of files under test/', () => {
+describe('exports under test/', () => {
   const exported = files.flatMap((source) => exportsOf(source).map((name) => ({ file: source.file, name })));
 
-  it('are named declarations, so that this test sees all of them', () => {
+  it('are named declarations, so that this test finds all of them', () => {
     const others = files.filter(({ text }) =>
       /^export (?!(async )?(function|const|class|interface|type) \w)/m.test(text),
     );
@@ -70,7 +70,7 @@ describe('the exports of files under test/', () => {
     expect(exported).to.have.length.above(300);
   });
 
-  it('have each name once', () => {
+  it('have unique names', () => {
     const places = Map.groupBy(exported, ({ name }) => name);
     const doubles = [...places].filter(([, { length }]) => length > 1);
     expect(doubles.map(([name, at]) => `${name}: ${at.map(({ file }) => file).join(', ')}`)).to.deep.equal([]);

@@ -12,7 +12,7 @@ import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
-import { useTracing, type LeftSpan } from '../toolkit/stack/tracing.ts';
+import { useTracing, type ExportedSpan } from '../toolkit/stack/tracing.ts';
 
 const second = 1_000;
 
@@ -22,7 +22,7 @@ describe('the trace of an activity', () => {
   const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
 
   /** Runs an activity with this header. @returns its span */
-  async function runActivity(header: Payload | undefined): Promise<LeftSpan | undefined> {
+  async function runActivity(header: Payload | undefined): Promise<ExportedSpan | undefined> {
     const { inbound } = stepsInSpans({ info } as never);
     const headers = header === undefined ? {} : { [traceHeader]: header };
     expect(await inbound?.execute?.({ args: [], headers }, async () => 'answer')).to.equal('answer');
@@ -71,7 +71,7 @@ describe('a trace, from a request to the receiver', function () {
   /** @returns the names of the spans from the root of the trace to the span with this name */
   const pathTo = (name: string): string[] => {
     const all = spans();
-    const path: LeftSpan[] = [];
+    const path: ExportedSpan[] = [];
     for (let span = all.find((candidate) => candidate.name === name); span;) {
       path.unshift(span);
       const { parent } = span;

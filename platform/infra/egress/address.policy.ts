@@ -40,8 +40,8 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /**
  * Classifies one address.
  *
- * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused: each is a range of its own or
- * lies outside 2000::/3, and no public receiver needs one.
+ * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused. Each is a range of its own or is
+ * outside 2000::/3, and no public receiver needs such a form.
  * @param ip an address in canonical text, as sockets, resolvers and the URL parser return it; no brackets
  */
 export function classifyAddress(ip: string): AddressClass {

@@ -2,13 +2,13 @@
 import net from 'node:net';
 
 export const connectRules = {
-  /** After this time the next address is tried too, while the earlier ones may still answer (RFC 8305, section 5). */
+  /** After this time the next address is tried as well, while earlier addresses may still answer (RFC 8305, section 5). */
   attemptDelayMs: 250,
   /** The most addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,
 } as const;
 
-/** Errors of this host itself: it has no route to addresses of this family. The error of another address says more. */
+/** Errors of this host itself, which has no route to addresses of this family. The error of another address is more informative. */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
@@ -17,7 +17,7 @@ const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOT
  * @param addresses checked addresses as text, at least one
  * @param signal ends all tries
  * @returns the first socket that connects; the others are destroyed
- * @throws the signal's reason; if all have failed, the most informative error
+ * @throws the signal's reason; if all addresses fail, the most informative error
  */
 export async function connectToFirst(
   addresses: readonly string[],
@@ -38,7 +38,7 @@ export async function connectToFirst(
     const socket = net.connect({ host: address, port, noDelay: true });
     pending.add(socket);
     socket.once('connect', () => resolve(socket));
-    // Stays for the socket's whole life, because an error between two listeners must not end the process.
+    // The listener stays for the socket's whole life, because an error without a listener would end the process.
     socket.on('error', (error) => {
       socket.destroy(error);
       if (!pending.delete(socket)) return;

@@ -1,6 +1,6 @@
 /**
- * The connections to receivers. They are kept for the next request, which saves handshakes while deliveries follow one another. Each
- * connection was checked when it was opened, and none is kept longer than 30 s. So a changed name takes effect soon (DEL-7).
+ * The connections to receivers. An idle connection is kept for the next request, which saves handshakes while deliveries follow one
+ * another. Each connection was checked when it was opened, and none is kept longer than 30 s, so a changed name takes effect soon (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -9,15 +9,15 @@ import { mendResponses, type ResponseHead } from './response-head.ts';
 
 export interface ConnectionLimits {
   /**
-   * The most connections of the process, busy and kept. It guards against leaks. The callers bound how many attempts run at the same
-   * time: at most 900 direct ones, 600 of runs and 64 local ones.
+   * The maximum number of connections of the process, busy and idle. It guards against leaks. The callers limit how many attempts run at
+   * the same time: at most 900 direct attempts, 600 of runs and 64 local attempts.
    */
   open: number;
   kept: number;
   keptPerOrigin: number;
   /** A kept connection that is idle for this long is closed. Shorter than the idle limits of common receivers. */
   idleMs: number;
-  /** An older connection is not kept, however busy it is. */
+  /** An older connection is not reused, however busy it is. */
   ageMs: number;
   /** The largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
@@ -28,7 +28,8 @@ export interface ConnectionLimits {
 export const connectionLimits: ConnectionLimits = {
   open: 2_000,
   kept: 512,
-  // As many as the attempts to one host at a time (HOOK-17). With fewer, each request to a busy receiver would cost a handshake.
+  // Equal to the number of simultaneous attempts to one host (HOOK-17). If the limit were lower, each request to a busy receiver would cost
+  // a handshake.
   keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,
@@ -64,7 +65,7 @@ interface Connection {
   responses?: ResponseHead;
 }
 
-/** A dispatcher without a queue. A request takes a kept connection or opens its own, so no request waits behind a slow one. */
+/** A dispatcher without a queue. A request takes an idle connection or opens its own, so no request waits behind a slow request. */
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
@@ -81,7 +82,7 @@ export class Connections implements WebhookDispatcher {
   }
 
   /**
-   * @throws Error if the dispatcher is closed, or if the most connections are open: both are faults of this service, never of a receiver
+   * @throws Error if the dispatcher is closed, or if all connections are in use. Both are faults of this service, never of a receiver
    */
   dispatch(options: Request['options'], handler: Request['handler']): boolean {
     if (this.#closed) throw new Error('The connections to webhook receivers are closed.');
@@ -111,9 +112,8 @@ export class Connections implements WebhookDispatcher {
       },
       onResponseError: (controller, error) => {
         this.#drop(connection);
-        // A receiver may close a kept connection at the moment of its next use. That is not a fault of the receiver. So the request is
-        // sent again over a new connection. If the first request did arrive, the second is one of the duplicates that receivers expect
-        // (DEL-4).
+        // A receiver may close an idle connection at the moment of its next use, which is not a fault of the receiver. So the request is
+        // sent again over a new connection. If the first request did arrive, the second is a duplicate that receivers expect (DEL-4).
         const isAnswered = connection.responses?.hasBegun === true;
         if (!connection.fresh && !isAnswered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
           this.#send({ options, handler }, this.#make(options));
@@ -141,7 +141,7 @@ export class Connections implements WebhookDispatcher {
       keepAliveMaxTimeout: this.#limits.idleMs,
       keepAliveTimeoutThreshold: 1_000,
       maxHeaderSize: this.#limits.headBytes,
-      // The attempt has one time limit for everything; a second limit here could contradict it.
+      // The attempt has one time limit for everything. A second limit in the client could contradict it.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -176,7 +176,7 @@ export class Connections implements WebhookDispatcher {
   #keepNoMore(connection: Connection): void {
     if (!this.#kept.delete(connection)) return;
     const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
-    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // usually the last one
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // The last connection is usually the right one.
     if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
@@ -193,7 +193,7 @@ export class Connections implements WebhookDispatcher {
 
 const closedCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
 /**
- * undici has one code for a closed connection and for answers that it cannot read. After such an answer, a repetition would be a
+ * undici has one code for a closed connection and for responses that it cannot parse. After such a response, a repeated request would be a
  * duplicate.
  */
 const closedMessages: ReadonlySet<string> = new Set(['other side closed', 'closed']);

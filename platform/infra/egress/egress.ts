@@ -37,8 +37,8 @@ class AddressRefused extends ConnectionFailed {
 
 export interface Egress {
   /**
-   * Checks a url at registration: its form, then every current address of its host.
-   * @returns the url to store and to show, with host and path as requests will use them (WEP-1)
+   * Checks a URL at registration: its form, then every current address of its host.
+   * @returns the URL to store and to show, with host and path as requests will use them (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
   readonly checkUrl: (url: string) => Promise<string>;
@@ -54,7 +54,7 @@ const registrationLookUpMs = 5_000;
 /**
  * Creates the only egress of a process.
  * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
- * @param options.extraCa a further certificate authority, PEM, in addition to those that Node trusts
+ * @param options.extraCa a further certificate authority, PEM, in addition to the authorities of Node
  * @param options.resolve resolves names; by DNS if absent
  */
 export function createEgress(options: {
@@ -66,14 +66,14 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /** Resolves every address of a host. One refused address refuses the host, so that the result does not depend on chance. */
+  /** Resolves all addresses of a host. One refused address refuses the host, so that the result does not depend on chance. */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
     return addresses;
   }
 
-  /** Connects, and checks the address before it sends anything. */
+  /** Connects, and checks the address before any byte is sent. */
   async function open(origin: string, signal: AbortSignal): Promise<tls.TLSSocket> {
     const target = readTarget(origin);
     if ('problem' in target) throw new AddressRefused();
@@ -88,8 +88,9 @@ export function createEgress(options: {
     const secure = tls.connect({
       socket,
       secureContext,
-      // For an address, `host` is compared with the certificate. For a name, SNI asks for the certificate and the name is compared. No
-      // TLS session is resumed: `session` stays absent, so one receiver's ticket cannot replace another receiver's certificate.
+      // If the host is an address, it is compared with the certificate. If it is a name, SNI requests the certificate of the name, and the
+      // name is compared. No TLS session is resumed, because `session` stays absent. So one receiver's ticket cannot replace another
+      // receiver's certificate.
       ...(net.isIP(target.host) === 0 ? { servername: target.host } : { host: target.host }),
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
@@ -106,7 +107,7 @@ export function createEgress(options: {
       const limit = AbortSignal.timeout(registrationLookUpMs);
       await checkedAddresses(target.host, limit).catch((error: unknown) => {
         if (!(error instanceof ConnectionFailed) && !limit.aborted) throw error;
-        // "No such name" and "a private address" get one answer, so that callers cannot probe the DNS of a private network.
+        // An unknown name and a private address get the same answer, so that callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
       return target.url;
@@ -118,7 +119,7 @@ export function createEgress(options: {
 
 /**
  * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
- * interrupted. There, four receivers with a dead name server would delay every other receiver of the process.
+ * interrupted. If `dns.lookup` resolved names, four receivers with a dead name server would delay every other receiver of the process.
  * @param servers name servers as `address:port`, instead of the machine's
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
@@ -138,12 +139,12 @@ type Target = { host: string; port: number; url: string } | { problem: string };
 /** The longest url that is stored and shown (contract). */
 const maxUrlLength = 2_048;
 
-/** The URL parser would correct these characters silently, but people must see the address that is really used. */
+/** The URL parser would correct these characters silently, but people must see the address that requests use. */
 const mended = /[\s\p{Cc}\\]/u;
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export const isHostName = (host: string) => host.length <= 253 && host.split('.').every((one) => label.test(one));
 
-/** Reasons to refuse a url before its name is resolved. The first one that applies is the answer. */
+/** Reasons to refuse a URL before its name is resolved. The first reason that applies is reported. */
 const urlProblems: readonly { holds: (url: URL, text: string) => boolean; problem: string }[] = [
   {
     holds: (url, text) => url.protocol !== 'https:' || !/^https:\/\//i.test(text),
@@ -200,7 +201,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A network error during TLS counts as a connection error; any other error counts as a TLS error. */
+/** A network error during TLS counts as a connection error. Any other error counts as a TLS error. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -210,10 +211,10 @@ const wireCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal comes first. */
+/** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal aborts first. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // Stays for the socket's whole life, because an error between two listeners must not end the process. Also, a TLS alert after the
-  // handshake must count as the end of the socket, not the close after it. TLS 1.3 refuses a missing client certificate that late.
+  // The listener stays for the socket's whole life, because an error without a listener would end the process. Also, a TLS alert after the
+  // handshake must count as the end of the socket, not the later close. TLS 1.3 refuses a missing client certificate that late.
   socket.on('error', (error) => socket.destroy(error));
   try {
     await once(socket, 'secureConnect', { signal });

@@ -1,4 +1,4 @@
-/** One HTTP POST. Every behaviour of the receiver is a result, not an error (DEL-1, DEL-2). */
+/** Sends one HTTP POST. Every behaviour of the receiver is a result, not an error (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from './connection-pool.ts';
@@ -18,14 +18,14 @@ export interface PostRequest {
 
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
-  /** Present if a complete response head arrived: always with `succeeded` and `http_error`, never otherwise. */
+  /** Present if a complete response head arrived. It is always present with `succeeded` and `http_error`, and never otherwise. */
   responseStatus?: number;
   /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
   responseExcerpt?: string;
   /** The response's header Retry-After, unchanged. */
   retryAfter?: string;
   /**
-   * The precise code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Contains no name or
+   * The precise code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It contains no name or
    * address.
    */
   errorCode?: string;
@@ -35,11 +35,11 @@ export interface PostAnswer {
 type Untimed = Omit<PostAnswer, 'durationMs'>;
 
 /**
- * Makes one request. A redirect is a result like any other and is not followed; nothing is ever decompressed.
+ * Sends one request. A redirect is a result like any other and is not followed. Bodies are never decompressed.
  *
- * The status decides. Once a response's head has arrived, the outcome is `succeeded` or `http_error`, even if the body fails. A receiver
- * that answers 2xx has accepted, so a repetition because of a slow or broken body would only be a duplicate. The body is read for people,
- * up to `excerptBytes` and within the same time limit. A connection that sends more is closed.
+ * The status decides. Once the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if the body fails. A
+ * receiver that answers 2xx has accepted, so a retry because of a slow or broken body would only be a duplicate. The body is read for
+ * people, up to `excerptBytes` and within the same time limit. A connection that sends more is closed.
  * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
  * @throws Error for faults of this service only: a malformed secret or header, no sockets left, a closed dispatcher
  */
@@ -78,7 +78,7 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // One buffer of our own: a chunk is a view of a whole read buffer, and a slow body would keep one such buffer for each byte.
+    // One buffer of our own. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer for each byte.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 
@@ -105,7 +105,7 @@ export function exchange(
         length += chunk.copy(start, length);
         if (length < start.length) return;
         settle();
-        controller?.abort(new Error('The rest of the response is not wanted.'));
+        controller?.abort(new Error('The rest of the response is not needed.'));
       },
       onResponseEnd: () => settle(),
       onResponseError: (_controller, error) => settle(error),
@@ -127,7 +127,7 @@ function answerOfResponse(
   };
 }
 
-/** Codes of faults of this service. As an attempt's outcome they would count against a healthy endpoint. */
+/** Error codes of this service's own faults. If they were outcomes of attempts, they would count against a healthy endpoint. */
 const faultsOfOurs: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -153,7 +153,7 @@ function answerOfFailure(
   return { outcome: outcomeOf(error, code), errorCode: code };
 }
 
-/** Network errors have a code, except those of undici's parser. Any other error without a code is a bug. */
+/** Network errors have a code, except errors of undici's parser. Any other error without a code is a bug. */
 function codeOf(error: unknown): string | undefined {
   // Some invalid responses, such as the status 099, fail an assertion of the parser.
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return 'HTTP_PARSER';
@@ -166,13 +166,13 @@ function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
   return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
 }
 
-/** Converts any bytes to text that Postgres can store, at most `excerptBytes` long. A replacement character counts as three bytes. */
+/** Converts any bytes to text that Postgres can store, at most `excerptBytes` long. A replacement character has three bytes. */
 function excerptOf(bytes: Buffer, excerptBytes: number): string {
   const text = decode(bytes).replaceAll('\0', '\uFFFD');
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** `stream`: a character that the cut divides is left out, not replaced. */
+/** If `stream` is set, a character that the cut divides is omitted, not replaced. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

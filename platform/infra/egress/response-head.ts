@@ -1,13 +1,13 @@
 /**
- * Corrects parts of a response's head that HTTP allows and undici's parser refuses: interim responses such as `100 Continue` (RFC 9110,
- * 15.2), header lines that continue in the next line (RFC 9112, 5.2), and line ends without a carriage return (RFC 9112, 2.2).
+ * Corrects parts of a response head that HTTP allows and undici's parser refuses. These are interim responses such as `100 Continue` (RFC
+ * 9110, 15.2), header lines that continue in the next line (RFC 9112, 5.2), and line ends without a carriage return (RFC 9112, 2.2).
  */
 import type { Socket } from 'node:net';
 import { errors } from 'undici';
 
 export interface ResponseHeadRules {
   /**
-   * The most interim responses that are skipped before a final one. More would be a flood, and reading it for 15 s would slow other
+   * The maximum number of interim responses before a final response. More would be a flood, and reading it for 15 s would slow other
    * responses.
    */
   interimResponses: number;
@@ -24,8 +24,8 @@ const isInterimSoFar = (text: string): boolean =>
   text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
 
 /**
- * Reads the bytes of responses in order. `begin` says that the next bytes are the head of another response. The bytes of an `interim`
- * head are dropped, those of the final `head` are corrected, and the `body` passes unchanged.
+ * Reads the bytes of responses in order. `begin` starts the head of another response. The parser drops the bytes of an `interim` head,
+ * corrects the bytes of the final `head`, and passes the `body` unchanged.
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
@@ -52,7 +52,7 @@ export class ResponseHead {
   }
 
   /**
-   * @param chunk bytes as they arrived; may be changed
+   * @param chunk bytes as they arrived; the function may change them
    * @returns the bytes to parse; empty while the decision needs more bytes
    * @throws HeadersOverflowError for too many interim responses, or for a response that is too large
    */
@@ -80,7 +80,7 @@ export class ResponseHead {
 
   /**
    * Replaces a line end before a space by spaces, and adds missing carriage returns, up to the end of the head. A line end without a next
-   * byte waits.
+   * byte waits for that byte.
    */
   #mend(bytes: Buffer): Buffer {
     const mended: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Shared code of the processes that create pictures: how they read their input and write the pictures. */
+/** Code that all picture processes share: how they read their input and write the pictures. */
 import sharp from 'sharp';
 
 /** @returns the whole input */
@@ -8,7 +8,7 @@ export async function input() {
   return Buffer.concat(chunks);
 }
 
-/** The most decoded pixels, four bytes each. This bounds the memory of these processes. */
+/** The maximum number of decoded pixels, four bytes each. It limits the memory of these processes. */
 export const mostPixels = 50_000_000;
 
 /** The boxes that the pictures must fit into, from the argument. */
@@ -48,7 +48,7 @@ export async function writePictures(image, { width, height, hasAlpha, convert })
       : { ...box, fit: 'inside', withoutEnlargement: true };
     const resized = image.clone().resize(size);
     const small = convert ? await converted(resized, convert) : resized;
-    // Mail programs show JPEG and PNG everywhere. An animation becomes its first picture.
+    // All e-mail programs show JPEG and PNG. An animation becomes its first frame.
     const encoded = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     const head = Buffer.alloc(12);

@@ -1,4 +1,4 @@
-/** Colours that a picture states by the codes of ITU-T H.273, which sharp ignores: in AVIF (`nclx`) and in PNG (`cICP`). */
+/** Colours that a picture declares by the codes of ITU-T H.273, which sharp ignores: in AVIF (`nclx`) and in PNG (`cICP`). */
 
 /**
  * @param {Buffer} bytes of any image
@@ -8,12 +8,12 @@ export function codedColors(bytes) {
   try {
     return bytes.toString('latin1', 4, 8) === 'ftyp' ? ofAvif(bytes) : ofPng(bytes);
   } catch (error) {
-    if (error instanceof RangeError) return undefined; // an offset points beyond the end
+    if (error instanceof RangeError) return undefined; // An offset points beyond the end.
     throw error;
   }
 }
 
-/** More than real pictures have; further parts are not read. */
+/** More than real pictures have. Further parts are ignored. */
 const maxParts = 16_384;
 
 function ofPng(bytes) {
@@ -27,12 +27,12 @@ function ofPng(bytes) {
   return undefined;
 }
 
-/** Yields the boxes within a part of the file, by name: where the content of each begins and ends. */
+/** Yields the boxes within a part of the file: the name, and the positions of the content's first and last byte. */
 function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
     const end = size === 0 ? to : at + size;
-    if (size === 1 || end > to || end < at + 8) return; // the description is never that large
+    if (size === 1 || end > to || end < at + 8) return; // The description is never that large.
     yield { name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: end };
     at = end;
   }
@@ -46,7 +46,7 @@ function boxIn(bytes, within, name) {
 /** The version and flags of a box. */
 const fullBytes = 4;
 
-/** A file may have several pictures, such as one that adds brightness. The main one counts. */
+/** A file may have several pictures, such as a picture with additional brightness. The main picture counts. */
 function ofAvif(bytes) {
   const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
   const inMeta = { from: meta.from + fullBytes, to: meta.to };
@@ -74,7 +74,7 @@ function propertiesOf(bytes, item, { from }) {
     const id = bytes.readUIntBE(at, idBytes);
     const count = bytes.readUInt8(at + idBytes);
     at += idBytes + 1;
-    // The first bit says whether a reader must know the property.
+    // The first bit says whether a reader must understand the property.
     const indices = Array.from(
       { length: count },
       (_, place) => bytes.readUIntBE(at + place * indexBytes, indexBytes) & (indexBytes === 2 ? 0x7fff : 0x7f),

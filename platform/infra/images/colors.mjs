@@ -1,6 +1,6 @@
 /**
- * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Codes are those of ITU-T H.273, which videos, AVIF and PNG
- * use. Brightness follows BT.2408 (paper white has 203 cd/m²) and BT.2390 (compression of highlights).
+ * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Videos, AVIF and PNG use the codes of ITU-T H.273. Brightness
+ * follows BT.2408 (paper white has 203 cd/m²) and BT.2390 (compression of highlights).
  */
 
 /** Codes of H.273. */
@@ -20,7 +20,7 @@ const toBt709 = {
     [-0.0196376, -0.0786361, 1.0982737],
   ],
 };
-toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // its white differs only a little
+toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // Its white differs only a little.
 
 const luma2020 = [0.2627, 0.678, 0.0593];
 

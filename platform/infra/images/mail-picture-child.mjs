@@ -1,7 +1,7 @@
 /**
- * A separate process that creates the picture of one image in e-mails, read from its input. With the argument `animated` it writes all
- * pictures of the image as a GIF, otherwise one picture. A line of JSON with the dimensions comes before the picture. Exit codes: 2 for
- * an image that cannot be read or animated, 3 for too many pixels, 4 for a picture with too many bytes.
+ * A separate process that creates the e-mail picture of one image, which it reads from its input. The argument `animated` makes it write
+ * all frames of the image as a GIF, otherwise it writes one picture. A line of JSON with the dimensions precedes the picture. Exit codes: 2
+ * for an image that cannot be read or animated, 3 for too many pixels, 4 for a picture with too many bytes.
  */
 import sharp from 'sharp';
 import { converted, input, mostPixels } from './child.mjs';
@@ -30,7 +30,7 @@ async function writePicture() {
     return;
   }
   const resized = open({}).autoOrient().resize({ width: rules.width, withoutEnlargement: true });
-  // As in shrink-child.mjs: the picture is in sRGB.
+  // The picture is in sRGB, like in shrink-child.mjs.
   if (space === 'rgb16' && icc) resized.withIccProfile('srgb', { attach: false });
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
@@ -51,7 +51,7 @@ async function writePicture() {
   process.exitCode = exitCodes.tooHeavy;
 }
 
-/** Writes all pictures of an animation, with their times. Mail programs show a GIF everywhere, and no other animation. */
+/** Writes all frames of an animation, with their delays. All e-mail programs show a GIF, and no other animation. */
 async function writeAnimation() {
   const candidate = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
   const { data, info } = await candidate.toBuffer({ resolveWithObject: true });
@@ -63,7 +63,7 @@ async function writeAnimation() {
   write({ data, info: { ...info, height } }, { type: 'image/gif', isMoving: true, isAnimatable: true });
 }
 
-/** Reads the dimensions of the first picture before anything is decoded. */
+/** Reads the dimensions of the first frame before anything is decoded. */
 function measures() {
   return sharp(bytes, { limitInputPixels: false }).metadata();
 }
@@ -77,7 +77,7 @@ function write({ data, info }, facts) {
   process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
 }
 
-/** The chunk that marks an animation precedes the data. The library decodes only the first picture. */
+/** The chunk that marks an animation precedes the data. The library decodes only the first frame. */
 function isAnimatedPng(format) {
   if (format !== 'png') return false;
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
@@ -88,7 +88,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** An AVIF is an animation if its first box names the brand of image sequences. */
+/** An AVIF is an animation if its first box contains the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

@@ -1,13 +1,13 @@
-/** Creates the picture of an image in e-mails, in a form that every mail program can show (CAMP-10). */
+/** Creates the picture of an image for e-mails, in a format that every e-mail program can show (CAMP-10). */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
 /** The limits of a picture in an e-mail. */
 export const mailPictureRules = {
   /** In pixels: twice the width of e-mails, for high-resolution screens. */
   width: 1_200,
-  /** In pixels; smaller, because an animation has many pictures. */
+  /** In pixels. Smaller, because an animation has many frames. */
   animatedWidth: 600,
-  /** The most pictures of an animation. */
+  /** The maximum number of frames of an animation. */
   frames: 500,
   mostBytes: 5 * 1_024 * 1_024,
 } as const;
@@ -17,11 +17,11 @@ export interface MailPicture {
   type: 'image/jpeg' | 'image/png' | 'image/gif';
   width: number;
   height: number;
-  /** Whether it shows only the first picture of an animation. */
+  /** Whether it shows only the first frame of an animation. */
   standsStill: boolean;
 }
 
-/** Why there is no picture of an image: it cannot be read, has too many pixels, or its picture would have too many bytes. */
+/** Why an image has no picture: it cannot be read, has too many pixels, or its picture would have too many bytes. */
 export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
 
 /** An animation of 50 megapixels takes 5 s. */
@@ -32,7 +32,7 @@ const making: PictureProcess = {
   maxHeapMb: 128,
 };
 
-/** The reasons by exit code; null means that the process exceeded a bound. */
+/** The reasons by exit code. `null` means that the process exceeded a limit. */
 const reasons = new Map<number | null, NoMailPicture>([
   [null, 'image_unreadable'],
   [unreadable, 'image_unreadable'],
@@ -45,13 +45,13 @@ interface Head {
   width: number;
   height: number;
   isMoving: boolean;
-  /** Whether the image has so few pictures and pixels that all can be shown. */
+  /** Whether the image has so few frames and pixels that all frames can be shown. */
   isAnimatable: boolean;
 }
 
 /**
- * Creates the picture of an image in e-mails: upright, without metadata, never enlarged. An animation moves if it stays within the
- * bounds; otherwise its first picture is shown.
+ * Creates the picture of an image for e-mails: upright, without metadata, never enlarged. An animation stays animated if it is within the
+ * limits; otherwise the picture is its first frame.
  * @param image the uploaded bytes
  * @param options.bounds replaces the bounds in tests
  * @throws Error if a process failed for another reason

@@ -1,6 +1,6 @@
 /**
- * A separate process for one PDF: reads it from its input, and writes its first page on white, as large as the box of its argument.
- * PDFium runs as WebAssembly and reaches nothing but its own memory. Exit code 2: not a PDF, or its first page cannot be drawn.
+ * A separate process for one PDF. It reads the PDF from its input, and writes the first page on white, as large as the box of its argument.
+ * PDFium runs as WebAssembly and can access only its own memory. Exit code 2: not a PDF, or its first page cannot be rendered.
  */
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import sharp from 'sharp';
@@ -15,7 +15,7 @@ try {
   if (document.getPageCount() < 1) throw new Error('The PDF has no page');
   const page = document.getPage(0);
   const { originalWidth, originalHeight } = page.getOriginalSize();
-  // A page has no pixels. It is drawn into the box whatever size it states, first at twice the size, so that letters become smooth.
+  // A page has no pixels. It is rendered into the box whatever size it states, first at twice the size, so that letters become smooth.
   const [box] = boxes;
   const scale = 2 * Math.min(box.width / originalWidth, box.height / originalHeight);
   if (!(scale > 0 && Number.isFinite(scale))) throw new Error('The first page has no size');

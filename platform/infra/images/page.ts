@@ -1,4 +1,4 @@
-/** Draws the first page of a PDF by PDFium. */
+/** Renders the first page of a PDF with PDFium. */
 import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
 /** A page of text takes half a second. PDFium keeps the whole file in its memory. */
@@ -15,7 +15,7 @@ const drawing: PictureProcess = {
  * @param box the page fills it
  * @param options.signal ends the process
  * @param options.bounds replaces the bounds in tests
- * @returns undefined if no page can be drawn without a password, in time and in memory
+ * @returns undefined if no page can be rendered without a password, in time and in memory
  * @throws the error of the input stream, the signal's reason, and Error if the process failed for another reason
  */
 export async function drawFirstPage(

@@ -1,9 +1,9 @@
-/** Creates pictures in a separate process: a hostile file ends only that process. */
+/** Creates pictures in a separate process, so that a hostile file ends only that process. */
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A box that a picture must fit into, in pixels: in width, or in both dimensions. No picture is enlarged. */
+/** The box that a picture must fit into, in pixels: by width, or by both dimensions. No picture is enlarged. */
 export interface Box {
   width: number;
   height?: number;
@@ -18,18 +18,18 @@ export interface SmallPicture {
   height: number;
 }
 
-/** The program of a process, and its bounds. */
+/** The program of a process, and its limits. */
 export interface PictureProcess {
   module: URL;
   /**
-   * Milliseconds from the end of the input. Far longer than `cpuSeconds`: if a process has not had them by then, the file is not at
-   * fault.
+   * Milliseconds from the end of the input. Far longer than `cpuSeconds`. A process that has not used its CPU time by then is not the fault
+   * of the file.
    */
   workMs: number;
-  /** The CPU that a file may cost. The kernel counts it, so the process ends even if this process was killed. */
+  /** The CPU time that a file may cost. The kernel counts it, so the process ends even if this process was killed. */
   cpuSeconds: number;
   maxHeapMb: number;
-  /** The WebAssembly memory; absent if the process has none. */
+  /** The WebAssembly memory; absent if the process uses none. */
   maxWasmMb?: number;
 }
 
@@ -116,7 +116,7 @@ export async function runPictureProcess(
   }
 }
 
-/** @returns the error of the input; undefined also if the process ended before it had read everything, because its exit code says why */
+/** @returns the error of the input. Also undefined if the process ended before it had read everything, because its exit code says why */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   to: NodeJS.WritableStream,
@@ -134,11 +134,11 @@ async function send(
 }
 
 /** Reads the output of child.mjs. */
-function picturesIn(made: Buffer): SmallPicture[] {
+function picturesIn(output: Buffer): SmallPicture[] {
   const pictures: SmallPicture[] = [];
-  for (let at = 0; at < made.length;) {
-    const [length, width, height] = [made.readUInt32BE(at), made.readUInt32BE(at + 4), made.readUInt32BE(at + 8)];
-    const bytes = made.subarray(at + 12, at + 12 + length);
+  for (let at = 0; at < output.length;) {
+    const [length, width, height] = [output.readUInt32BE(at), output.readUInt32BE(at + 4), output.readUInt32BE(at + 8)];
+    const bytes = output.subarray(at + 12, at + 12 + length);
     pictures.push({ bytes, type: bytes[0] === 0x89 ? 'image/png' : 'image/jpeg', width, height });
     at += 12 + length;
   }

@@ -1,7 +1,6 @@
 /**
- * A separate process for one image to print: reads the image from its input, and writes it upright, in sRGB, without metadata and no
- * larger than the box of its argument. A line of JSON with the dimensions comes before the picture. Exit code 2: an image that cannot be
- * read.
+ * A separate process for one image to print. It reads the image from its input, and writes it upright, in sRGB, without metadata and no
+ * larger than the box of its argument. A line of JSON with the dimensions precedes the picture. Exit code 2: an image that cannot be read.
  */
 import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
@@ -41,7 +40,7 @@ async function inJpeg(image) {
 
 /**
  * Separates colors and transparency, as documents store them. Invisible pixels become white, because readers that scale the picture mix
- * them into its edges.
+ * their color into the edges.
  */
 async function inPlanes(image) {
   const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });

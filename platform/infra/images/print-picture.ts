@@ -6,7 +6,7 @@ export interface PrintPicture {
   /** In pixels. */
   width: number;
   height: number;
-  /** How the colors are coded: a JPEG of three components, or three bytes for each pixel, deflated. */
+  /** The color format: a JPEG of three components, or three bytes for each pixel, deflated. */
   coding: 'jpeg' | 'deflate';
   colors: Uint8Array;
   /** One byte for each pixel, deflated: 0 is transparent. Empty if the image has no transparency. */
@@ -23,7 +23,7 @@ const making: PictureProcess = {
 
 /**
  * @param image of at most 50 megapixels
- * @param options.box in pixels: the picture fits into it, and is never enlarged
+ * @param options.box in pixels. The picture fits into it, and is never enlarged
  * @param options.mostBytes a picture with more bytes is made smaller, at most to a quarter of the box
  * @param options.signal ends the process
  * @returns undefined for an image that cannot be read, or that exceeded the bound of CPU or memory

@@ -1,6 +1,6 @@
 /**
- * A separate process for one image: reads it from its input, and writes it upright, in sRGB and without metadata, once for each box of
- * its argument. Exit code 2: an image that cannot be read.
+ * A separate process for one image. It reads the image from its input, and writes it upright, in sRGB and without metadata, once for each
+ * box of its argument. Exit code 2: an image that cannot be read.
  */
 import sharp from 'sharp';
 import { input, mostPixels, writePictures } from './child.mjs';
@@ -14,7 +14,7 @@ try {
   const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
   const { space, icc, ...found } = await image.metadata();
   image.autoOrient();
-  // sharp processes 16-bit colours in Display P3, and would not convert them back.
+  // sharp processes 16-bit colours in Display P3, and would not convert them back to sRGB.
   if (space === 'rgb16' && icc) image.withIccProfile('srgb', { attach: false });
   // A colour profile is more precise than codes.
   const codes = icc ? undefined : codedColors(bytes);

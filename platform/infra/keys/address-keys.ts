@@ -1,4 +1,4 @@
-/** Keyed hashes of e-mail addresses. They compare addresses without storing them, and do not change with the master key (ADR 40). */
+/** Keyed hashes of e-mail addresses. They allow comparisons without a stored address, and do not change with the master key (ADR 40). */
 import type { Vault } from './vault.ts';
 
 /** @returns the input of the keyed hash */

@@ -39,7 +39,7 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // If nothing in a column opens, its values may seem to name a key by chance. One line for the column is enough.
+  // If no value in a column opens, its values may seem to name a key by chance. One line for the column is enough.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -80,11 +80,11 @@ async function mistakesOf(source: DataSource, keys: MasterKeys): Promise<string[
   }
 }
 
-/** A fault of the given keys. */
+/** A problem with the given keys. */
 export interface KeyProblem {
   /** `table.column`. */
   column: string;
-  /** The fault and its remedy. */
+  /** The problem and its remedy. */
   text: string;
 }
 
@@ -108,7 +108,7 @@ const lastingName = 'lasting key';
 type LastingKey =
   | {
       key: Secret<Buffer>;
-      /** Whether values name their key. They do once former keys are given, or after a `reseal`. */
+      /** Whether values name their key. They do if former keys are given, or after a `reseal`. */
       namesKeys: boolean;
     }
   | {
@@ -118,8 +118,8 @@ type LastingKey =
     };
 
 /**
- * @returns the key that hashes addresses, or why there is none. If the database has no such key yet, one is chosen and stored. No key is
- * chosen if there are values and none of the newest opens. The given key would be wrong then, and would lock out the right one
+ * @returns the key that hashes addresses, or why there is none. If the database has no such key yet, the function chooses and stores a key.
+ * It chooses none if there are values and none of the newest opens. The given key would then be wrong, and would lock out the right key
  * permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
@@ -131,14 +131,14 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     const locked = await lockedColumns(db, vault);
     if ('problem' in chosen || locked.length > 0)
       return { problems: [...('problem' in chosen ? [chosen.problem] : []), ...locked], isKept: false };
-    // A database without a club holds nothing that an earlier release must open.
+    // A database without a club contains no value that an earlier release must open.
     const isNew = (await db.one(sql`SELECT 1 FROM clubs LIMIT 1`)) === undefined;
     const sealer = createVault(masterKey, { former: formerMasterKeys, ...(isNew && { namesKeys: true }) });
     const text = firstLastingKey(chosen.of).reveal().toString('base64');
     await db.run(
       sql`INSERT INTO vault_secrets (name, sealed) VALUES (${lastingName}, ${sealer.seal(text, lastingName)}) ON CONFLICT DO NOTHING`,
     );
-    sealed = await stored(); // another process may have been first
+    sealed = await stored(); // Another process may have stored a key first.
   }
   if (!sealed) throw new Error('The lasting key was not stored');
   try {
@@ -157,10 +157,11 @@ const namesKey = (sealed: Buffer, { headers }: Vault) =>
 /** @returns ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
-/** The number of newest students that are tried. The newest, because earlier versions may have changed the key without resealing. */
+/** The number of newest students that the check tries. It tries the newest, because earlier versions may have changed the key without
+ * resealing. */
 const studentsTried = 20;
 
-/** Earlier versions hashed addresses with the master key. This finds out which of the given keys it was. */
+/** Earlier versions hashed addresses with the master key. This function finds out which of the given keys it was. */
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
@@ -180,7 +181,7 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // No student's address is stored. A suppression does not show its key, so only a single given key can be right.
+  // No student's address is stored. A suppression does not show its key, so the key is known only if a single key is given.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
@@ -191,12 +192,12 @@ async function keyOfAddresses(
   };
 }
 
-/** The number of values of a column that are opened before there is a lasting key: the newest, for the same reason. */
+/** The number of values of a column that are opened before a lasting key exists. They are the newest, for the same reason. */
 const valuesTried = 3;
 
 /**
- * @returns a sentence for each column with values of which the newest open under none of the keys. If one opens, the key is right, and
- * other values may be under a lost key.
+ * @returns a sentence for each column whose newest values open under none of the keys. If one value opens, the key is right, and other
+ * values may be under a lost key.
  */
 async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
@@ -214,9 +215,9 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   return problems;
 }
 
-/** How many value beginnings one query returns, each with one value: a few hundred kilobytes. */
+/** The number of value beginnings that one query returns, each with one value: a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/** The most keys of a column that a message names, and the most rows of such a key that it names and counts. */
+/** The maximum number of keys of a column that a message names, and of rows of such a key that it names and counts. */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
@@ -234,8 +235,8 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 }
 
 /**
- * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins so by chance. It opens
- * here and needs no query of its own.
+ * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins so by chance. Such a value
+ * opens at this point and needs no query of its own.
  * @returns the beginnings of our format that do not open, at most one more than a message names
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {

@@ -15,8 +15,8 @@ export interface UnreadableValue {
 export interface Resealed {
   /** The number of values that were resealed. */
   resealed: number;
-  /** Readable values that a last query still found under another key: processes write under that key, or lock the rows. */
-  left: number;
+  /** Readable values that a last query still found under another key. Processes write under that key, or lock the rows. */
+  remaining: number;
   unreadable: readonly UnreadableValue[];
 }
 
@@ -25,23 +25,24 @@ export interface ResealOptions {
   onResealed?: (column: string, count: number) => void;
   /** The size of a batch, in values. */
   batch?: number;
-  /** How many passes go through all columns, because processes may write values under another key meanwhile, or lock rows. */
+  /** The number of passes through all columns. Several may be needed, because processes write values under another key meanwhile, or lock
+   * rows. */
   passes?: number;
   /**
-   * The pause before each pass but the first; one second if absent. A process that writes under another key is noticed if it writes
+   * The pause before each pass except the first; one second if absent. A process that writes under another key is noticed if it writes
    * within this pause.
    */
   pause?: () => Promise<unknown>;
 }
 
-/** One transaction of about ten milliseconds; a row waits that long. */
+/** One transaction takes about ten milliseconds, and a row waits that long. */
 const usualBatch = 200;
 const mostPasses = 10;
 const usualPauseMs = 1_000;
 
 /**
- * Reseals everything that is not under the current key. A value that changes meanwhile keeps its change. Several runs at the same time
- * are safe. A killed run loses nothing, because the next run finds every value under another key and reads no others.
+ * Reseals all values that are not under the current key. A value that changes meanwhile keeps its change. Several runs at the same time are
+ * safe. A killed run loses nothing, because the next run finds every value under another key and reads no other values.
  * @param vault seals values that name their key
  */
 export async function reseal(db: Database, vault: Vault, options: ResealOptions = {}): Promise<Resealed> {
@@ -51,8 +52,8 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
     const went = await goThrough(db, vault, otherColumns, options);
     // Only a pass without findings shows that no process wrote under another key in the pause before it.
     const isSettled = pass > 1 && went.readable === 0;
-    // While the service's own key is under a former key, no process starts without that former key. So everything else that needs it
-    // comes first.
+    // While the service's own key is under a former key, no process starts without that former key. So all other values that need the
+    // former key come first.
     const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
     resealed += went.resealed + own.resealed;
     if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
@@ -73,7 +74,7 @@ const nothing: Went = { readable: 0, resealed: 0, unreadable: [] };
 
 const endOf = (resealed: number, last: readonly Went[]): Resealed => ({
   resealed,
-  left: last.reduce((sum, { readable }) => sum + readable, 0),
+  remaining: last.reduce((sum, { readable }) => sum + readable, 0),
   unreadable: last.flatMap(({ unreadable }) => unreadable),
 });
 

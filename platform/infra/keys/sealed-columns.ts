@@ -1,4 +1,4 @@
-/** Every column with sealed values. A new column belongs in this list, with an index like the others (ADR 40). */
+/** Every column with sealed values. A new column needs a line in this list, and an index like the other columns (ADR 40). */
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';

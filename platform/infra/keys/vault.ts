@@ -17,17 +17,18 @@ const tagBytes = 16;
 /** The first byte of a sealed value that names its key. Values of earlier releases begin with their random nonce. */
 const namingVersion = 1;
 const keyIdBytes = 4;
-/** Shorter MACs can be guessed; the hash has no more bytes. */
+/** Shorter MACs can be guessed. The hash has no more bytes than the upper limit. */
 const macBytes = { least: 16, most: 32 };
 /** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
-  /** The id of the current key: 4 bytes, which reveal nothing of the key itself. */
+  /** The id of the current key: 4 bytes, which reveal nothing about the key. */
   readonly keyId: Buffer;
   /** The beginnings of values that were sealed under each given key, the current key first. */
   readonly headers: readonly [Buffer, ...Buffer[]];
-  /** AES-256-GCM; `context` (the row's id) is authenticated, so that a sealed value moved to another row does not open. */
+  /** Encrypts with AES-256-GCM. `context` (the row's id) is authenticated, so that a sealed value that was moved to another row does not
+   * open. */
   seal(text: string, context: string): Buffer;
   /**
    * Opens under the key that the value names, or tries each key if it names none.
@@ -54,11 +55,11 @@ export interface Vault {
    * time
    */
   matches(label: string, mac: Buffer): boolean;
-  /** Like `derive`, with a key that does not change with the master key: for stored values that must be found again. */
+  /** Like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
   deriveLasting(label: string): Buffer;
 }
 
-/** A sealed value that opens under none of the keys: it was altered, or its key is not given. */
+/** A sealed value that opens under none of the keys, because it was altered or its key is not given. */
 export class SealUnreadable extends Error {
   override name = 'SealUnreadable';
   code = 'sealed_value_unreadable';
@@ -75,9 +76,9 @@ interface Key {
 }
 
 export interface VaultOptions {
-  /** Keys that were current before, or will be current soon: they open and verify, and never seal. */
+  /** Keys that were current before, or will be current soon. They open and verify, and never seal. */
   former?: readonly Secret<Buffer>[];
-  /** The key of `deriveLasting`, 32 bytes; the current master key's own if absent. */
+  /** The key of `deriveLasting`, 32 bytes; if absent, the key of the current master key. */
   lasting?: Secret<Buffer>;
   /** Sealed values name their key, so releases before ADR 40 cannot open them. If absent, values name keys when former keys are given. */
   namesKeys?: boolean;
@@ -99,7 +100,7 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // Key objects are created once: creating them for each call costs three times as much as the hash, and a mail has a dozen tokens.
+  // Key objects are created once. Creating them for each call costs three times as much as the hash, and an e-mail has a dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
@@ -117,7 +118,7 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // A nonce may look like a header. Only the tag decides, so a value that names a key is also tried as an older value.
+      // A nonce may look like a header, and only the tag decides. So a value that names a key is also tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {
@@ -182,6 +183,6 @@ export function sha256(value: string): Buffer {
 }
 
 /** Compares in constant time. */
-export function sameText(left: string, right: string): boolean {
-  return timingSafeEqual(sha256(left), sha256(right));
+export function sameText(first: string, second: string): boolean {
+  return timingSafeEqual(sha256(first), sha256(second));
 }

@@ -1,5 +1,5 @@
 /**
- * The client of the model's service. It makes one request, and reads the stream as fast as the reader takes events. Every failure is one
+ * The client of the model's service. It sends one request, and reads the stream as fast as the reader takes events. Every failure is one
  * kind of error. Neither the request nor the answer appears in an error or a log.
  */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
@@ -27,7 +27,7 @@ export interface TokenUse {
   cacheRead: number;
 }
 
-/** A citation of the model: the result in the request, and its blocks from `startBlock` up to but not including `endBlock`. */
+/** A citation of the model: the result in the request, and its blocks from `startBlock` (inclusive) to `endBlock` (exclusive). */
 export interface ModelCitation {
   result: number;
   startBlock: number;
@@ -65,22 +65,23 @@ export class ModelFailure extends Error {
   }
 }
 
-/** The most events that wait for their reader: some seconds of a fast model's stream. */
+/** The maximum number of events that wait for their reader: some seconds of a fast model's stream. */
 const maxAhead = 500;
 
 /**
- * The time for which an idle connection stays open, unless the service asks for less. A question soon after another one then needs no handshake.
+ * The time for which an idle connection stays open, unless the service requests less. A question soon after another question then needs no
+ * handshake.
  */
 const keptWarmMs = 60_000;
 
-/** The end of a response comes with its last event, or a moment later. Without it the connection cannot serve the next request. */
+/** A response ends with its last event, or a moment later. Before its end, the connection cannot serve the next request. */
 const endComesWithinMs = 1_000;
 
-/** The longest silences, in milliseconds. */
+/** The maximum silence, in milliseconds. */
 export interface Patience {
-  /** Without any event, not even a ping. */
+  /** Without any event, including pings. */
   silenceMs: number;
-  /** With pings only. */
+  /** With pings and no other event. */
   pingsMs: number;
   /** For the whole request. */
   requestMs: number;
@@ -99,7 +100,7 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
     apiKey: apiKey.reveal(),
     authToken: null, // reads no environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // each request is a row that was committed before
+    maxRetries: 0, // Each request is a row that was committed before.
     timeout: patience.requestMs,
     logLevel: 'off', // its log would quote the model's answer
     openTelemetry: false,
@@ -170,17 +171,17 @@ async function* ask(
     clearTimeout(whole);
     outer.removeEventListener('abort', end);
     if (rest) void readToEnd(rest, controller);
-    else controller.abort(); // a reader that stops early ends the request
+    else controller.abort(); // A reader that stops early ends the request.
   }
 }
 
-/** Reads the rest after the last event without making the reader wait, and aborts a request that does not end. */
+/** Reads the rest after the last event without a delay for the reader, and aborts a request that does not end. */
 async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
   const limit = setTimeout(() => controller.abort(), endComesWithinMs);
   try {
     while ((await rest.next()).done !== true);
   } catch {
-    // the connection broke; the next request opens another one
+    // The connection broke. The next request opens another connection.
   }
   clearTimeout(limit);
 }

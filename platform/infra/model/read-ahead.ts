@@ -3,7 +3,7 @@
  */
 
 /**
- * @param most items that wait for the reader; then reading pauses until the reader takes one
+ * @param most items that wait for the reader; at this number reading pauses until the reader takes one
  * @param leave ends the source if the reader stops early
  * @returns the same items; then the source's end, or its error
  */

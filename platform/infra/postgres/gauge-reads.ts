@@ -1,17 +1,17 @@
-/** Reads for gauges. They must not take connections from other work while Postgres is slow (ENG-18). */
+/** Reads values for gauges. These reads must not take connections from other work while Postgres is slow (ENG-18). */
 import pg, { type Pool, type QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Sql } from './sql.ts';
 
 /** The time limit of a gauge's query. */
 const queryMs = 1_000;
-/** The time for which a scrape waits for its gauges, which are read one after the other. */
+/** The time for which a scrape waits for its gauges, which are read sequentially. */
 export const scrapeMs = 5_000;
 
 /** @returns the statement's rows; empty if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/** @returns reads that run one at a time. The time limit of each is part of its message, so it costs no round trip. */
+/** @returns reads that run one at a time. The time limit of each read is part of its message, so it costs no round trip. */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {
@@ -28,7 +28,7 @@ export function createGaugeRead(source: DataSource): GaugeRead {
   };
 }
 
-/** A message of several statements takes no parameters. The values of a gauge are names and numbers of this program. */
+/** A message of several statements has no parameters. The values of a gauge are names and numbers of this program. */
 function withLiterals(statement: Sql): string {
   const values: unknown[] = [];
   return statement.render(values).replaceAll(/\$(\d+)/g, (_, number) => pg.escapeLiteral(String(values[number - 1])));

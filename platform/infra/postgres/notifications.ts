@@ -71,15 +71,15 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/** The connection claims to listen, but receives nothing: a pooler is in between, or it leads to another database. */
+/** The connection has executed LISTEN, but receives nothing. Either a pooler is in between, or it leads to another database. */
 class NotHeard extends Error {
   override name = 'NotHeard';
   code = 'not_heard';
 }
 
 /**
- * Waits for its own NOTIFY, which goes through the pool like any other. Through the listening connection it would arrive even behind a
- * pooler.
+ * Waits for its own NOTIFY, which goes through the pool like any other NOTIFY. Through the listening connection it would arrive even behind
+ * a pooler.
  * @param notify sends the statement
  * @throws NotHeard
  */

@@ -1,6 +1,6 @@
 /**
- * Time partitions of tables. They are created in advance, filled from the default partition if one was missing, and dropped when the
- * retention of their rows has ended. No change waits long for a lock; the next round does the rest.
+ * Time partitions of tables. They are created in advance. A missing partition is filled from the default partition. A partition is dropped
+ * when the retention of its rows has ended. No change waits long for a lock, and the next round continues.
  */
 import { leastIdOf, timeOfId } from '../../core/ids.ts';
 import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
@@ -21,22 +21,22 @@ export interface PartitionedTable {
   span: keyof typeof spans;
 }
 
-/** A partition other than the default one. Its bounds are in ms since 1970; the upper bound is exclusive. */
+/** A partition, except the default partition. Its bounds are in ms since 1970; the upper bound is exclusive. */
 export interface Partition {
   name: string;
-  /** -Infinity for the oldest. */
+  /** -Infinity for the oldest partition. */
   from: number;
   to: number;
 }
 
 /** Partitions exist at least this far ahead. */
 export const aheadMs = 28 * dayMs;
-/** The time for which a change of partitions waits for a lock, in ms. Other transactions wait behind it meanwhile. */
+/** The time in ms for which a change of partitions waits for a lock. Other transactions wait behind it meanwhile. */
 const lockWaitMs = 100;
-/** The most partitions that one call creates. */
+/** The maximum number of partitions that one call creates. */
 const madeAtOnce = 64;
 
-/** @returns the partitions of a table in the order of time, without the default one */
+/** @returns the partitions of a table in the order of time, without the default partition */
 export async function partitionsOf(db: Queries, { name }: PartitionedTable): Promise<Partition[]> {
   const rows = await db.rows<{ name: string; bound: string }>(
     sql`SELECT part.relname AS name, pg_get_expr(part.relpartbound, part.oid) AS bound
@@ -47,7 +47,7 @@ export async function partitionsOf(db: Queries, { name }: PartitionedTable): Pro
     const [, from, to] = /^FOR VALUES FROM \(([^()]+)\) TO \(([^()]+)\)$/.exec(bound) ?? [];
     return from && to ? [{ name: part, from: timeOfBound(from), to: timeOfBound(to) }] : [];
   });
-  return partitions.toSorted((left, right) => left.to - right.to);
+  return partitions.toSorted((earlier, later) => earlier.to - later.to);
 }
 
 function timeOfBound(bound: string): number {
@@ -58,7 +58,7 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the default partition, which takes the rows of missing partitions: normally none */
+/** @returns the default partition, which takes the rows of missing partitions and is normally empty */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
 /** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */
@@ -76,8 +76,8 @@ export function beginningOf(atMs: number, span: keyof typeof spans): number {
 }
 
 /**
- * Creates the missing partitions from `now` to four weeks ahead, and the partitions of rows in the default partition. Moves those rows
- * into them. Rows further ahead stay, because they come from a wrong clock.
+ * Creates the missing partitions from `now` to four weeks ahead, and the partitions of rows in the default partition. Moves those rows into
+ * them. Rows further ahead stay, because their time comes from a wrong clock.
  * @param now Unix milliseconds
  * @returns the numbers of created partitions and of moved rows; both 0 if another process does it, or another transaction locks the table
  */
@@ -108,7 +108,7 @@ export async function preparePartitions(
   return { made, moved };
 }
 
-/** The spans of rows in the default partition. They are found one after another, so the cost does not depend on the number of rows. */
+/** The spans of rows in the default partition. One query finds each span, so the cost does not depend on the number of rows. */
 async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
   const found: number[] = [];
   for (let from = 0; found.length < madeAtOnce;) {
@@ -138,7 +138,7 @@ async function makePartition(
 ): Promise<{ made: number; moved: number }> {
   const name = `${table.name}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`;
   const [known] = await tx.rows<{ there: boolean }>(sql`SELECT to_regclass(${name}) IS NOT NULL AS there`);
-  if (known?.there) return { made: 0, moved: 0 }; // another process has created it
+  if (known?.there) return { made: 0, moved: 0 }; // Another process has created it.
   const [lower, upper] = [keyText(table, from), keyText(table, to)];
   const fallback = defaultPartitionOf(table);
   await tx.run(raw(`LOCK TABLE ${fallback} IN ACCESS EXCLUSIVE MODE`));
@@ -150,7 +150,7 @@ async function makePartition(
   return { made: 1, moved };
 }
 
-/** Drops partitions of one span together. @returns whether it did; false if another transaction locks one of the tables */
+/** Drops partitions of one span together. @returns whether it did so; false if another transaction locks one of the tables */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
   const dropped = await unlessHeld(db, async (tx) => {
     await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));

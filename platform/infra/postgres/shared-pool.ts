@@ -1,12 +1,12 @@
 /**
- * The connections of a process to Postgres, shared by purpose. One slow club must not block the others (ENG-17). Effects outside, such as
- * a posted webhook, must be recorded even while everything else waits (ENG-18).
+ * The connections of a process to Postgres, shared by purpose. One slow club must not block the others (ENG-17). External effects, such as
+ * a sent webhook, must be recorded even while all other work waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/** The purpose of connections: a club's requests and steps, records, or anything else. */
+/** The purpose of connections: a club's requests and steps, records, or any other work. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
 /** Runs work for a club: all its connections count as the club's. @returns the result of the work */
@@ -14,13 +14,13 @@ export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
 
-/** Runs work that records an effect outside: it may use the reserved connections. @returns the result of the work */
+/** Runs work that records an external effect. It may use the reserved connections. @returns the result of the work */
 export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }
 
 /**
- * Runs work that a club's request or step began and that serves all clubs: it does not count as the club's. @returns the result of the
+ * Runs work that a club's request or step began and that serves all clubs. It does not count as the club's work. @returns the result of the
  * work
  */
 export function forAllClubs<T>(work: () => T): T {
@@ -35,7 +35,7 @@ export class PoolShareTaken extends Error {
 
 /** The share of a process's connections that one club may use. */
 const share = 1 / 2;
-/** The time for which a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
+/** The time for which a statement waits for a connection of its share. It is shorter than the limit for locks, so that the queue drains. */
 const patienceMs = 3_000;
 
 interface Shares {
@@ -44,7 +44,7 @@ interface Shares {
   leave(holder: string): void;
 }
 
-/** @param limit permits of each holder; without a free permit the holder's work waits in line */
+/** @param limit permits of each holder. If none is free, the holder's work waits in the queue */
 export function createShares(limit: number): Shares {
   const permitsInUse = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();
@@ -74,7 +74,7 @@ export function createShares(limit: number): Shares {
     },
     leave(holder) {
       const [next] = lines.get(holder) ?? [];
-      if (next) return next(); // the next in line gets the permit
+      if (next) return next(); // The next request in the queue gets the permit.
       const count = (permitsInUse.get(holder) ?? 1) - 1;
       if (count > 0) permitsInUse.set(holder, count);
       else permitsInUse.delete(holder);
@@ -115,7 +115,7 @@ interface SharedPoolConfig extends PoolConfig {
   reserved?: number;
 }
 
-/** The holder of everything but records, if connections are reserved for records. */
+/** The holder of all work except records, if connections are reserved for records. */
 const others = 'others';
 
 export class SharedPool extends pg.Pool {

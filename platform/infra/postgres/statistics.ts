@@ -4,12 +4,12 @@ import { raw, sql, tableOf, type Entity } from './sql.ts';
 
 /** Autovacuum's own rule (`autovacuum_analyze_scale_factor`): the fraction of the table that is new. */
 const newPart = 0.1;
-/** Fewer rows are read quickly with any plan. */
+/** Fewer rows are read quickly with any query plan. */
 const least = 1_000;
 
 /**
- * Lets Postgres analyze a table after many rows were added. Autovacuum does the same within a minute or two. Until then, a plan for an
- * almost empty table may read all new rows at each statement. If the process dies before, autovacuum does the work.
+ * Makes Postgres analyze a table after many rows were added. Autovacuum does the same within a minute or two. Until then, a plan for an
+ * almost empty table may read all new rows at each statement. If the process dies first, autovacuum does the work.
  * @param added the number of rows that a committed transaction has just added
  */
 export async function analyzeAfter(db: Database, entity: Entity, added: number): Promise<void> {

@@ -1,11 +1,11 @@
-/** Writes rows of several callers in one statement. A row that Postgres refuses must not harm the others. */
+/** Writes rows of several callers in one statement. A row that Postgres refuses must not harm the other rows. */
 import { isRefusal } from './errors.ts';
 
 /** The outcome of an item: the statement's result for it, or the reason of Postgres's refusal. */
 export type Written<Result> = { result: Result } | { error: unknown };
 
 /**
- * Writes all items with one statement. A refused batch is divided into halves, down to the item at fault.
+ * Writes all items in one statement. If Postgres refuses the batch, the batch is split in halves until the faulty item is alone.
  * @param write returns the results in the order of its items
  * @returns the outcome of each item, in their order
  * @throws the error of a statement that fails for any other reason

@@ -1,6 +1,6 @@
 /**
- * Runs programs that read files of strangers. Time, memory and disk are bounded, the priority is low, and all child processes end with
- * the program. When a program ends, exceeds a bound or loses this process, no process of it keeps running.
+ * Runs programs that read untrusted files, with limits for time, memory and disk and with low priority. When a program ends, exceeds a
+ * limit or loses this process, all its child processes end as well.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export interface ProgramBounds {
   fileBytes: number;
   /** CPU seconds of each process. This also ends a child that has left the process group of its parent. */
   cpuSeconds?: number;
-  /** The most bytes of all files below a directory together, summed up every second. */
+  /** The maximum size of all files below a directory together, measured every second. */
   directory?: { path: string; bytes: number };
 }
 
@@ -24,17 +24,17 @@ export interface BoundedRun {
   env: NodeJS.ProcessEnv;
   /** Ends the program. */
   signal: AbortSignal;
-  /** The working directory; that of this process if absent. */
+  /** The working directory; if absent, the working directory of this process. */
   cwd?: string;
-  /** Receives the standard output piece by piece. Without it the output is discarded; the error output always is. */
+  /** Receives the standard output in pieces. If absent, the output is discarded. The error output is always discarded. */
   onOutput?: (text: string) => void;
 }
 
 /**
- * Starts the program in its own process group, with bounds that its children inherit. A second process reads a pipe from us. When this
- * process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory bound
- * that cannot be set is looser than an existing one. The shell waits for both processes, so that no zombie remains in a container whose
- * first process reaps none.
+ * Starts the program in its own process group, with limits that its children inherit. A second process reads a pipe from this process. When
+ * this process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory
+ * limit that cannot be set is looser than an existing limit. The shell waits for both processes, so that no zombie remains in a container
+ * whose first process reaps none.
  */
 const script = `
 ulimit -d "$1" 2>/dev/null
@@ -52,16 +52,16 @@ code=$?
 { kill -9 "$watcher"; wait "$watcher"; } >/dev/null 2>&1
 exit "$code"`;
 
-/** A shell counts the size of a file in blocks. */
+/** A shell counts the size of a file in blocks of this many bytes. */
 const blockBytes = 512;
 const everyMs = 1_000;
 /** The time between the end of a program and the end of its output, or the end of its last child. */
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**
- * The result does not say why a program failed, because an exit code does not tell a bound from a fault of the program.
+ * The result does not say why a program failed, because an exit code does not distinguish a limit from an error of the program.
  * @param file an absolute path
- * @returns `failed` if the program ended with another code than 0, or exceeded a bound
+ * @returns `failed` if the program ended with another code than 0, or exceeded a limit
  * @throws the signal's reason; Error if no process can be started
  */
 export async function runBounded(
@@ -73,7 +73,7 @@ export async function runBounded(
   const limits = [bounds.memoryMb * 1_024, Math.ceil(bounds.fileBytes / blockBytes), Math.ceil(bounds.cpuSeconds ?? 0)];
   const running = spawn('/bin/sh', ['-c', script, 'sh', ...limits.map(String), file, ...args], {
     env,
-    detached: true, // its own process group, which ends as a whole
+    detached: true, // Its own process group, which ends as a whole.
     stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // its error messages may quote the file
     ...(cwd !== undefined && { cwd }),
   });
@@ -123,8 +123,7 @@ function signalGroup(pid: number, signal: 'SIGKILL' | 0): boolean {
 }
 
 /**
- * Ends children that have outlived the program, and waits for their end. Otherwise they could write into a directory that is being
- * removed.
+ * Ends children that have outlived the program, and waits for their end. Otherwise they could write into the directory during its removal.
  */
 async function endGroup(pid: number): Promise<void> {
   if (!signalGroup(pid, 'SIGKILL')) return;

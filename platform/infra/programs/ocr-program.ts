@@ -1,4 +1,4 @@
-/** The program that adds a text layer to scanned pages of a PDF, such as ocrmypdf: how it is started, and how it is checked (DEC-172). */
+/** The OCR program that adds a text layer to scanned pages of a PDF, such as ocrmypdf: how to start it, and how to check it (DEC-172). */
 import { open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, runCommand } from './placeholder-command.ts';
@@ -18,7 +18,7 @@ export interface OcrProgram {
   /** Whether the command takes pages; otherwise it processes the whole file. */
   readonly takesPages: boolean;
   /**
-   * @param directory its only working directory, whose files are bounded together
+   * @param directory its only working directory, whose files have a common size limit
    * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
    * @throws the signal's reason
    */
@@ -27,8 +27,8 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Lets the program read a test page within its bounds, unless the unchanged file has already read it with these languages.
-   * @param options.anew always reads it, for example after a failure
+   * Makes the program read a test page within its limits, unless the unchanged file has already read it with these languages.
+   * @param options.anew always reads the page, for example after a failure
    * @returns what is wrong, and what to do; undefined if nothing is
    */
   flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
@@ -48,7 +48,7 @@ export const ocrBounds = {
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** By languages: the identity of the file that has read the test page. */
+  /** The identity of the file that has read the test page, by languages. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {

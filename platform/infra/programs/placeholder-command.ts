@@ -3,7 +3,7 @@ import { runBounded, type ProgramBounds } from './bounded-program.ts';
 import { lookUp } from './programs.ts';
 
 interface CommandRun {
-  /** The working directory, and the only location for files of the program. It is removed after the work. */
+  /** The working directory, and the only directory for files of the program. It is removed after the work. */
   directory: string;
   bounds: ProgramBounds;
   signal: AbortSignal;
@@ -34,7 +34,7 @@ export async function runCommand(
 }
 
 /**
- * The environment has no secret of this service. Temporary files go into the directory that is removed after the work. Several threads
+ * The environment contains no secret of this service. Temporary files go into the directory that is removed after the work. Several threads
  * would only slow other work down.
  */
 const environmentIn = (directory: string): NodeJS.ProcessEnv => ({

@@ -1,4 +1,4 @@
-/** Finds programs of this machine on the PATH, and runs them within bounds of time and output. */
+/** Finds programs of this machine on the PATH, and runs them with limits of time and output. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
@@ -11,7 +11,7 @@ export interface Lookup {
   readonly unusable: readonly string[];
 }
 
-/** The time that a program may take to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
+/** The time for a program to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;
@@ -56,11 +56,11 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 }
 
 /**
- * Starts a program and waits for its output, such as its version. The program and its children end at the bound of time or output.
+ * Starts a program and waits for its output, such as its version. The program and its children end at the limit of time or output.
  * @param program a path, or a name on the PATH
- * @param options.env its whole environment; that of this process if absent
+ * @param options.env its whole environment; if absent, the environment of this process
  * @returns its standard output, then its standard error
- * @throws Error with a clause that continues the program's name and quotes the program's last words
+ * @throws Error a clause that continues the program's name and quotes the last words of its output
  */
 export function askProgram(
   program: string,
@@ -71,7 +71,7 @@ export function askProgram(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // its own process group, so that a script's children end with it
+      detached: true, // Its own process group, so that the children of a script end with it.
       ...(env !== undefined && { env }),
     });
     const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };
@@ -130,8 +130,8 @@ export function firstWords(output: string): string {
 
 function lastWords(output: string): string {
   const line = output.split('\n').findLast((one) => one.trim() !== '');
-  return line === undefined ? 'it says nothing' : printable(line).slice(-mostWords);
+  return line === undefined ? 'it prints nothing' : printable(line).slice(-mostWords);
 }
 
-/** A shell prints the bytes of a program for another machine. */
+/** A shell prints the bytes of a program for another processor. */
 const printable = (line: string): string => line.replaceAll(/[\p{C}\uFFFD]+/gu, '?').trim();

@@ -2,7 +2,7 @@
 import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The id of the process follows, and a unique suffix. */
+/** The process id follows, and a unique suffix. */
 const prefix = 'club-learning-work-';
 const named = /^club-learning-work-(\d+)-\w+$/;
 
@@ -36,11 +36,12 @@ export async function bytesIn(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Removes the directories of killed processes, at the start of this one. A directory names its process; other directories stay. */
+/** Removes the directories of killed processes, at the start of this process. The name of a directory contains the process id; other
+ * directories stay. */
 export async function removeAbandoned(root: string): Promise<void> {
   const abandoned = (await readdir(root)).filter((name) => {
     const [, pid] = named.exec(name) ?? [];
-    // In a container every start may have the same process id.
+    // In a container, the process may get the same id at every start.
     return pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)));
   });
   await Promise.all(abandoned.map((name) => rm(path.join(root, name), { recursive: true, force: true })));

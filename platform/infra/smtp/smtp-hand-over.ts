@@ -1,4 +1,4 @@
-/** Hands messages over to an SMTP server, and reports the exact outcome of each message. It is for mail that must not be sent twice. */
+/** Sends messages to an SMTP server, and reports the exact outcome of each message. It is for e-mails that must not be sent twice. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createTransport, type SendMailOptions } from 'nodemailer';
@@ -44,7 +44,7 @@ export type HandOver =
   | { kind: 'unknown' };
 
 export interface SmtpHandOver {
-  /** The number of connections, which limits the messages that are handed over at the same time. */
+  /** The number of connections, which limits the messages that are sent at the same time. */
   connections: number;
   /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
@@ -55,17 +55,17 @@ export interface SmtpHandOver {
 }
 
 /**
- * The connections for campaigns in one process. A distant server takes a tenth of a second for a message, so ten connections carry the
- * 100 mails a second that a club may send. A killed worker leaves at most this many mails with an unknown outcome.
+ * The connections for campaigns in one process. A distant server takes a tenth of a second for a message. So ten connections send the 100
+ * e-mails per second that a club may send. A killed worker leaves at most this many e-mails with an unknown outcome.
  */
 export const campaignConnections = 10;
 
-/** The time limit of a whole message, however slow the server is: shorter than the lease of a mail (90 s). */
+/** The time limit of a whole message, however slow the server is. It is shorter than the lease of an e-mail (90 s). */
 const messageLimitMs = 60_000;
-/** The most characters of a server's answer that are kept. */
+/** The maximum number of characters of a server's reply that are stored. */
 const longestReply = 300;
 
-/** @param settings `limit`: ends a hand-over; except in tests, each message ends after a minute */
+/** @param settings `limit`: ends a message; except in tests, each message ends after a minute */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
@@ -74,8 +74,8 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     maxRequeues: 0,
     ...smtpTimeLimits,
   });
-  // The connection reads the message itself, not a copy that is buffered in advance. So the end of the message shows that all of it was
-  // written.
+  // The connection reads the message itself, not a copy that is buffered in advance. So the end of the message shows that the connection
+  // has written all of it.
   transport.use('stream', (mail, callback) => {
     const { bytes, onWritten } = mail.data as Message;
     mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
@@ -126,7 +126,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Closes the connection, and so cuts the message off. No message continues after it was reported as not sent.
+      // Closes the connection, and so aborts the message. No message continues after it was reported as not sent.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {
@@ -170,13 +170,13 @@ const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** Called when the connection has read the whole message, so that its last byte may have been sent. */
+  /** Called when the connection has read the whole message, so the last byte may have been sent. */
   onWritten: () => void;
 }
 
 /**
- * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed; otherwise mailbox
- * providers do not offer to unsubscribe.
+ * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed. Otherwise mailbox providers
+ * do not show an unsubscribe button.
  */
 const signedHeaders = [
   'From',

@@ -1,18 +1,18 @@
-/** Sends mails over SMTP, on a few connections that stay open. */
+/** Sends e-mails over SMTP, on a few connections that stay open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import { icalendarOf, type CalendarEvent } from '../../core/calendar.policy.ts';
 import type { Secret } from '../../core/secret.ts';
 import { describeError } from '../describe-error.ts';
 
-/** The limits for connecting, for the greeting, and for each silence on the wire. */
+/** The timeouts for connecting, for the greeting, and for each silence on the connection. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** A broken connection is a failed attempt: the mail's row schedules the next one, not the pool. */
+/** A broken connection is a failed try. The e-mail's row schedules the next try, not the pool. */
 const maxRequeues = 0;
 
 /** The number of messages that are sent at the same time. */
 export const smtpConnections = 4;
-/** The time limit of a whole message, however slow the server is: shorter than the lease of a mail (60 s). */
+/** The time limit of a whole message, however slow the server is. It is shorter than the lease of an e-mail (60 s). */
 const messageLimitMs = 45_000;
 
 export interface SmtpSettings {

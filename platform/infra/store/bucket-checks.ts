@@ -1,4 +1,4 @@
-/** Checks with a real upload whether the buckets accept files as browsers send them. */
+/** Checks with a real upload whether the buckets accept files in the form in which browsers send them. */
 import { randomUUID } from 'node:crypto';
 import { describeError } from '../describe-error.ts';
 import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object-store.ts';
@@ -7,8 +7,8 @@ const answerMs = 20_000;
 const type = 'text/plain';
 
 /**
- * Uploads a file to each bucket by a signed address, and again, which the bucket must refuse. Asks for permission as a page of each
- * origin would, and removes the files.
+ * Uploads a file to each bucket by a signed address. Uploads it again, which the bucket must refuse. Sends the preflight request of a page
+ * of each origin, and removes the files.
  * @returns a sentence for each mistake, which says what to do
  */
 export async function bucketMistakes(settings: ObjectStoreSettings, origins: readonly string[]): Promise<string[]> {
@@ -47,7 +47,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
         const { code, name } = describeError(error);
         return [`S3 cannot be used with ${named} (${code ?? name}): is S3_ENDPOINT right, and is the server up?`];
       } finally {
-        // Also if an answer got lost, because the file may exist.
+        // Also removes the file if an answer got lost, because the file may exist.
         if (!isRemoved) await storage.remove(key).catch(() => undefined);
       }
     });

@@ -31,22 +31,23 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** The bytes of an upload in memory: one part at a time, the smallest part that S3 accepts. */
+/** The bytes of an upload in memory. One part at a time, with the smallest size that S3 accepts. */
 const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
 
-/** How many bytes of a copy one request copies, so that the store answers in time; and how many such requests run together. */
+/** The number of bytes that one copy request copies, small enough for the store to answer in time, and the number of such requests that run
+ * in parallel. */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
 /** The lifetime of an address that is used immediately. The store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** The number of times that a removal is tried while other removals of the same file run. */
+/** The number of tries of a removal while other removals of the same file run. */
 const removalRounds = 5;
 
-/** A signed request. Everyone who has it may make the request until it expires. */
+/** A signed request. Everyone who has it can send the request until it expires. */
 export interface SignedRequest {
   url: string;
   /** Names in lower case. The headers are signed too, so each must be sent with this value. */
@@ -66,10 +67,10 @@ const publicPrefix = 'public/';
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
 export interface ObjectStore {
-  /** The base address of public files in links of the API, without a slash at the end. */
+  /** The base address of public files in links of the API, without a trailing slash. */
   linksUrl: string;
   /**
-   * Stores the stream. If the stream breaks off, nothing is stored, as long as the store is reachable.
+   * Stores the stream. If the stream fails, nothing is stored, as long as the store is reachable.
    * @throws the stream's own error, or the store's
    */
   put(key: string, contentType: string, body: Readable): Promise<void>;
@@ -88,8 +89,8 @@ export interface ObjectStore {
   /** @returns the size of the file in bytes; undefined if it does not exist */
   size(key: string): Promise<number | undefined>;
   /**
-   * Signs the upload of one file with this type and exactly this length. It works only while no such file exists, so that an inspected
-   * file cannot be replaced. The store refuses every other request, also the second of two simultaneous ones.
+   * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so that nobody
+   * can replace an inspected file. The store refuses every other request, also the second of two simultaneous requests.
    * @param length in bytes
    * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */
@@ -112,12 +113,12 @@ export interface ObjectStore {
   publicAddress(key: string): string;
   /**
    * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
-   * @param headers the headers of the copy; none of the original's are kept
+   * @param headers the headers of the copy; none of the original's headers are kept
    * @param signal cancels the copy; removing the target also removes its remains
    * @returns whether the source exists
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
-  /** Empties the file and leaves its key, so that no other file can be uploaded under it (see `signPut`). */
+  /** Empties the file and keeps its key, so that no other file can be uploaded under this key (see `signPut`). */
   empty(key: string): Promise<void>;
   /** Removes the file with every version that the bucket keeps, and the remains of broken uploads. A missing file counts as removed. */
   remove(key: string): Promise<void>;
@@ -145,7 +146,7 @@ export interface ObjectStoreSettings {
   secretAccessKey: Secret;
   privateBucket: string;
   publicBucket: string;
-  /** The public base address of the public bucket, without a slash at the end. */
+  /** The public base address of the public bucket, without a trailing slash. */
   publicFilesUrl: string;
   linksUrl: string;
 }
@@ -163,7 +164,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
       accessKeyId: storage.accessKeyId.reveal(),
       secretAccessKey: storage.secretAccessKey.reveal(),
     },
-    requestChecksumCalculation: 'WHEN_REQUIRED', // servers other than Amazon's refuse the trailers that it would add
+    requestChecksumCalculation: 'WHEN_REQUIRED', // Servers other than Amazon's refuse the trailers that it would add.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: withinMs, throwOnRequestTimeout: true },
   };
@@ -238,7 +239,7 @@ export function createObjectStore(
     signGet: (key, answer, seconds) => signAddress({ bucket: bucketOf(key), key, answer, seconds }),
     publicAddress(key) {
       if (!key.startsWith(publicPrefix))
-        throw new Error('The key of a private file was given where a public file is needed');
+        throw new Error('The key belongs to a private file, but a public file is needed');
       return `${storage.publicFilesUrl}/${key}`;
     },
     async copy(from, to, { contentType, disposition, cacheControl }, abortSignal) {
@@ -291,14 +292,14 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // used once, and its measured clock difference must not affect others
+      const own = new S3Client(clientConfig(storage)); // Used once, and its measured clock difference must not affect other clients.
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),
   };
 }
 
-/** Copies a file that is too large for one request. If the copy breaks off, its upload stays until its key is removed. */
+/** Copies a file that is too large for one request. If the copy fails, its upload stays until its key is removed. */
 async function copyInParts(
   client: S3Client,
   { from: CopySource, size, copiedBytes }: { from: string; size: number; copiedBytes: number },
@@ -320,7 +321,7 @@ async function copyInParts(
     }
   };
   await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
-    failed.abort(); // the others then stop
+    failed.abort(); // The other parts then stop.
     throw error;
   });
   await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
@@ -373,7 +374,7 @@ function noVersions(error: unknown): ListObjectVersionsCommandOutput {
   throw error;
 }
 
-/** Yields the versions and delete markers of one file, if versioning is on or was on. The listing by prefix also returns other files. */
+/** Yields the versions and delete markers of one file, if versioning is or was enabled. The listing by prefix also returns other files. */
 async function* versionsOf(
   client: S3Client,
   Bucket: string,
@@ -384,7 +385,7 @@ async function* versionsOf(
     const page = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: key, ...next })).catch(noVersions);
     for (const { Key, VersionId, IsLatest } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
       if (Key === key && VersionId !== undefined) yield { VersionId, IsLatest };
-    // Keys are sorted, so other files follow.
+    // Keys are sorted, so the following keys belong to other files.
     if (!page.IsTruncated || page.NextKeyMarker !== key) return;
     next = {
       KeyMarker: page.NextKeyMarker,

@@ -1,11 +1,10 @@
 /**
- * Resumable uploads as multipart uploads of S3. It extends the store of @tus/s3-store, with these differences:
- * - The caller stores the id of an upload, not an object `.info`. The id is written once, by the holder of a lock.
- * - All parts but the last have one size. Only parts without a gap before them count, whatever was stored after a gap.
- * - A rest smaller than a part is an object of its own, `<key>.part-<n>`, which continues after n parts. A rest that a late request
- * leaves continues nothing and counts for nothing. A rest is removed only after a whole part has replaced it, so no acknowledged byte is
- * lost with a process.
- * - Bytes pass through two buffers of one part each, and no file.
+ * Resumable uploads as multipart uploads of S3. It extends the store of @tus/s3-store, with these differences: - The caller stores the id
+ * of an upload, instead of an object `.info`. The holder of a lock writes the id once. - All parts except the last have one size. Only
+ * parts without a gap before them count, whatever was stored after a gap. - A remainder smaller than a part is an object of its own,
+ * `<key>.part-<n>`, which continues after n parts. If a late request leaves a remainder that continues no parts, that remainder is ignored.
+ * A remainder is removed only after a whole part has replaced it, so no acknowledged byte is lost with a process. - Bytes pass through two
+ * buffers of one part each, and no file.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -18,16 +17,16 @@ import {
 import { S3Store, type MetadataValue, type Options } from '@tus/s3-store';
 import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 
-/** The size of all parts but the last: 10 GB are 1,280 parts, and S3 accepts 10,000. */
+/** The size of all parts except the last. A file of 10 GB has 1,280 parts, and S3 accepts 10,000. */
 export const partBytes = 8 * 1_024 * 1_024;
 
 /**
  * A store that copies the parts into the file takes half a minute for ten gigabytes. If it is silent for longer than the file listener
- * waits (120 s), it has failed. Other answers of a store have a shorter limit.
+ * waits (120 s), it has failed. Other requests to a store have a shorter timeout.
  */
 const joinedWithinMs = 100_000;
 
-/** The key prefix of rests that are smaller than a part. */
+/** The key prefix of remainders that are smaller than a part. */
 const incompletePrefix = (key: string) => `${key}.part-`;
 
 /** The caller's record of an upload. */
@@ -35,13 +34,13 @@ export interface UploadRecord {
   key: string;
   /** In bytes. */
   length: number;
-  /** The store's id of the upload; undefined if the upload was not begun. */
+  /** The store's id of the upload; undefined if the upload has not begun. */
   multipartId: () => string | undefined;
-  /** Stores the store's id. @param multipartId undefined if the upload is given up @returns false if the record cannot change any more */
+  /** Stores the store's id. @param multipartId undefined to abandon the upload @returns false if the record cannot change any more */
   note: (multipartId: string | undefined) => Promise<boolean>;
 }
 
-/** @returns the parts without a missing part before them */
+/** @returns the parts up to the first gap */
 function withoutGap(parts: readonly Part[], length: number): Part[] {
   const sorted = parts.toSorted((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
   const end = sorted.findIndex(({ PartNumber, Size }, at) => {
@@ -51,7 +50,7 @@ function withoutGap(parts: readonly Part[], length: number): Part[] {
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-/** `gone`: the upload does not exist any more, because another request is joining its parts, has joined them, or has erased them. */
+/** `gone`: the upload no longer exists, because another request is joining its parts, has joined them, or has erased them. */
 export type Joining = 'joined' | 'incomplete' | 'gone';
 
 /** Completes the file of an upload whose parts are all stored. */
@@ -79,7 +78,7 @@ export async function joinParts(
   }
 }
 
-/** Completes a multipart upload, which may take long. @throws the store's error, the signal's reason */
+/** Completes a multipart upload, which may take minutes. @throws the store's error, the signal's reason */
 export async function completeUpload(
   client: S3Client,
   place: { Bucket: string | undefined; Key: string | undefined; UploadId: string | undefined },
@@ -91,8 +90,8 @@ export async function completeUpload(
 }
 
 /**
- * For lib-storage, which gives each of its requests the time of an ordinary answer.
- * @returns the client, with as much time for the completion of an upload as `completeUpload` gives
+ * For lib-storage, which gives each of its requests the timeout of an ordinary request.
+ * @returns the client, with the same timeout for the completion of an upload as `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {
   const send = (command: object, options?: object) => {
@@ -105,7 +104,7 @@ export function withTimeToJoin(client: S3Client): S3Client {
 /** The store for one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
-  /** The number of parts without a gap at the last listing. A rest continues after these. */
+  /** The number of parts up to the first gap in the last listing. A remainder continues after these parts. */
   #whole = 0;
 
   constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {
@@ -134,7 +133,7 @@ export class PartStore extends S3Store {
 
   protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
     const parts = await super.retrieveParts(id, partNumberMarker);
-    if (partNumberMarker !== undefined) return parts; // a later page; only the first call needs the result
+    if (partNumberMarker !== undefined) return parts; // A later page. Only the first call needs the result.
     const whole = withoutGap(parts, this.#record.length);
     this.#whole = whole.length;
     return whole;
@@ -187,7 +186,7 @@ export class PartStore extends S3Store {
     for await (const piece of (await this.getIncompletePart(id)) ?? []) {
       bytes += (piece as Buffer).copy(buffer, bytes);
     }
-    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // another request has written since the offset was read
+    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // Another request has written since this request read the offset.
     return { buffer, bytes };
   }
 
@@ -200,7 +199,7 @@ export class PartStore extends S3Store {
     await this.client.putObject({ Bucket: this.bucket, Key: this.partKey(id, true), Body });
   }
 
-  /** Gives the upload up. First its id is removed, because an upload that the store no longer has would count as complete. */
+  /** Abandons the upload. It first removes the id, because an upload that the store no longer has would count as complete. */
   override async remove(id: string): Promise<void> {
     const { 'upload-id': UploadId } = await this.getMetadata(id);
     await this.retrieveParts(id);

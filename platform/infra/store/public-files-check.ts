@@ -1,4 +1,4 @@
-/** Checks that everyone can read the files of the public bucket, by reading one. */
+/** Checks that everyone can read the files of the public bucket, by a request for one file. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describeError } from '../describe-error.ts';
@@ -24,12 +24,12 @@ export async function publicFilesMistakes(settings: ObjectStoreSettings): Promis
           `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (${wrongAnswer}): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).`,
         ];
   } finally {
-    await storage.remove(key).catch(() => undefined); // also if the answer got lost, because the file may exist
+    await storage.remove(key).catch(() => undefined); // Also removes the file if the answer got lost, because the file may exist.
     storage.close();
   }
 }
 
-/** @returns a description of the wrong answer; undefined if the file comes */
+/** @returns a description of the wrong answer; undefined if the file arrives */
 async function answerOf(address: string, content: string): Promise<string | undefined> {
   try {
     const answer = await fetch(address, { signal: AbortSignal.timeout(answerMs) });

@@ -1,17 +1,17 @@
-/** Streams the body of a request to a signed address of the store, without collecting it in memory. */
+/** Streams the body of a request to a signed address of the store, without buffering it in memory. */
 import http from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { SignedRequest } from './object-store.ts';
 
-/** The longest silence of the sender or the store. The listener ends silent senders earlier. */
+/** The maximum silence of the sender or the store. The file listener ends silent senders earlier. */
 const silenceMs = 150_000;
 
 /** `exists`: the file already exists, and stays unchanged. */
 export type SentFile = 'stored' | 'exists';
 
 /**
- * Sends exactly the length that the address states. The body stays open, so the caller may still answer its sender.
+ * Sends exactly the length that the address states. The body stays open, so the caller can still answer its sender.
  * @throws the signal's reason; Error if the body breaks off, or the store refuses it
  */
 export async function sendFile(to: SignedRequest, body: Readable, signal: AbortSignal): Promise<SentFile> {
@@ -30,7 +30,7 @@ export async function sendFile(to: SignedRequest, body: Readable, signal: AbortS
     .setTimeout(silenceMs, () => reject(new Error(`The store sent nothing for ${silenceMs} ms`)))
     .once('error', reject)
     .once('response', (answer) => {
-      // An answer before the last byte is a refusal; its end does not matter.
+      // An answer before the last byte is a refusal, so its end does not matter.
       answer.on('error', () => undefined).resume();
       resolve(answer.statusCode ?? 0);
     });
@@ -49,11 +49,11 @@ export async function sendFile(to: SignedRequest, body: Readable, signal: AbortS
 }
 
 /**
- * Some stores treat the end of a connection as the end of the file, and store the incomplete file. A reset is an error to all of them.
+ * Some stores treat the end of a connection as the end of the file, and store the incomplete file. All stores treat a reset as an error.
  */
 function breakOff(sending: http.ClientRequest): void {
   sending.on('error', () => undefined);
   const { socket } = sending;
-  if (socket && !('encrypted' in socket)) socket.resetAndDestroy(); // a TLS connection that ends without its close message is an error as well
+  if (socket && !('encrypted' in socket)) socket.resetAndDestroy(); // A TLS connection that ends without a close message is an error as well.
   sending.destroy();
 }

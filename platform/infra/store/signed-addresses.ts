@@ -1,15 +1,15 @@
 /**
- * Signs addresses to read files, by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 of them. So the request is built
- * here, and the library only signs it: `getSignedUrl` would run the client's whole middleware for each address.
+ * Signs addresses to read files, by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 addresses. So the request is built in
+ * this file, and the library only signs it. `getSignedUrl` would run the client's whole middleware for each address.
  */
 import { LRUCache } from 'lru-cache';
 import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-request-presigner';
 
 /** The remaining lifetime of an address that the API returns (MED-6). */
 const goodMs = 15 * 60_000;
-/** The time for which the API returns the same address. A repeated read costs little, and a browser can show its cached file. */
+/** The time for which the API returns an unchanged address. A repeated read costs little, and a browser can show its cached file. */
 const keptMs = 5 * 60_000;
-/** Only the caller's own cache keeps the file, and no longer than the address is valid. */
+/** Only the caller's own cache stores the file, and no longer than the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
 /** Each entry takes about 1.5 KB with its cache key. */
 const keptAtMost = 10_000;
@@ -27,10 +27,10 @@ export interface SignedRead {
 }
 
 /**
- * @param endpoint the store's address; its buckets are paths below it
+ * @param endpoint the store's address. Its buckets are paths below it
  * @param access of a client of the store
- * @returns a function that signs the address of a file, even if the file does not exist. Its result equals that of `getSignedUrl` byte
- * for byte.
+ * @returns a function that signs the address of a file, even if the file does not exist. Its result is byte for byte the result of
+ * `getSignedUrl`.
  */
 export function createAddressSigner(
   endpoint: string,

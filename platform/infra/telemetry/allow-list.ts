@@ -13,7 +13,7 @@ const id = /^[\w/-]{1,120}$/;
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
-/** By attribute name: the pattern that a value must match to pass. */
+/** The pattern that a value must match to be exported, by attribute name. */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': word,
   'http.response.status_code': digits,
@@ -46,7 +46,7 @@ function allowedAttributes(attributes: Attributes): Record<string, string | numb
 /** Statements that are not prepared, by their first word. */
 const statement = /^pg\.query:([A-Za-z_]+)/;
 
-/** Instrumentations build span names from data that they see; our own names are constants of the program. */
+/** Instrumentations build span names from data that they process. Names of our own spans are constants of the program. */
 function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record<string, string | number>): string {
   switch (instrumentationScope.name) {
     case 'club-learning':

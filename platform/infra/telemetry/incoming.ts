@@ -1,6 +1,6 @@
 /**
- * Spans of incoming requests. We create them ourselves. The instrumentation computes URLs and addresses for every request, which must not
- * leave the service, and wraps request and response. Both slow down unsampled requests.
+ * Creates the spans of incoming requests. The package instrumentation would compute URLs and addresses for every request, which must not
+ * leave the service, and would wrap request and response. Both would slow down unsampled requests.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -17,7 +17,7 @@ import {
 import type { Trusts } from '../tracing.ts';
 import { remote, unkeptRequest } from './tracer.ts';
 
-/** Probes and scrapes come every few seconds and carry no information. */
+/** Probes and scrapes arrive every few seconds and carry no information. */
 const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
@@ -80,7 +80,7 @@ function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: S
   response.once('close', () => {
     const { headersSent, statusCode } = response;
     if (headersSent) span.setAttribute('http.response.status_code', statusCode);
-    else span.setAttribute('error.type', 'aborted'); // the caller has disconnected, so the status was never sent
+    else span.setAttribute('error.type', 'aborted'); // The caller has disconnected, so the status was never sent.
     if (headersSent && statusCode >= 500) {
       span.setStatus({ code: SpanStatusCode.ERROR });
       span.setAttribute('error.type', String(statusCode));

@@ -1,4 +1,4 @@
-/** Counts and reports spans that their receiver refuses, because OpenTelemetry continues silently. */
+/** Counts and reports spans that their receiver refuses, because OpenTelemetry reports nothing itself. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describeError } from '../describe-error.ts';
 import type { LostSpans } from '../tracing.ts';

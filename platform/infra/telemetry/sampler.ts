@@ -1,4 +1,4 @@
-/** Decides which spans are sampled: by the standard variables, and no span below an ended span. */
+/** Decides which spans are sampled, by the standard variables. A span below an ended span is never sampled. */
 import { SpanKind, trace, TraceFlags, type Context } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -15,8 +15,8 @@ import type { telemetryVariables } from './settings.ts';
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
 /**
- * The samplers of traces that begin here. `traceidratio` is not among them, because it decides about each span separately, which tears
- * traces apart.
+ * The samplers of traces that begin in this service. `traceidratio` is not among them, because it decides about each span separately, which
+ * tears traces apart.
  */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
@@ -27,7 +27,7 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 };
 
 export interface RequestSampler extends Sampler {
-  /** Whether it samples a share of the traces that begin here. Then traces are many, and the cost of each span counts. */
+  /** Whether it samples a share of the traces that begin in this service. Such traces are many, so the cost of each span matters. */
   readonly isShare: boolean;
   /** @param parent of the request @returns whether the request gets a span; nothing is computed for an unsampled request */
   keepsRequest(parent: Context): boolean;

@@ -1,4 +1,5 @@
-/** The variables of tracing, with their standard names. They are in their own file, because their reader must not load modules that it will trace. */
+/** The variables of tracing, with their standard names. They have their own file, because their reader must not load modules that it will
+ * trace. */
 import { oneOf, optional, secret, text, url } from '../variables.ts';
 
 export const telemetryVariables = {

@@ -1,4 +1,4 @@
-/** Starts OpenTelemetry. It runs before the traced modules are loaded, and therefore imports little. */
+/** Starts OpenTelemetry. It runs before the traced modules are loaded, so it imports little. */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { register, supportsSyncHooks } from 'import-in-the-middle/register-hooks.mjs';
 import { trace } from '@opentelemetry/api';
@@ -21,13 +21,13 @@ import { samplerOf, type RequestSampler } from './sampler.ts';
 import { telemetryVariables } from './settings.ts';
 import { createTracer } from './tracer.ts';
 
-/** The time limit for the last spans, in milliseconds: an unreachable receiver must not delay a stop. */
+/** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Outside of spans, and in an unsampled trace, instrumentations must compute nothing. */
+/** Outside of spans, and in an unsampled trace, instrumentations must do no work. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
-/** The packages that are wrapped when they are loaded. All other modules stay unwrapped, also the service's own. */
+/** The packages that are wrapped when they are loaded. All other modules stay unwrapped, including the service's own. */
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
@@ -45,13 +45,13 @@ export function startTelemetry(env: Environment, name: string): void {
       `Node ${process.version} cannot trace: use 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
     );
   hookPackages();
-  const given = settings.headers?.reveal();
-  const exporter = new OTLPTraceExporter(given === undefined ? {} : { headers: pairsOf(given) });
+  const headers = settings.headers?.reveal();
+  const exporter = new OTLPTraceExporter(headers === undefined ? {} : { headers: pairsOf(headers) });
   useTracer(traceWith({ traceExporter: allowListed(exporter) }, settings.serviceName ?? name, samplerOf(settings)));
 }
 
 /**
- * Makes packages traceable that are loaded from now on. Without this hook, Koa is silently untraced, because we import it as an ES
+ * Makes packages traceable that are loaded from now on. Without this hook, Koa is silently not traced, because we import it as an ES
  * module.
  */
 export function hookPackages(): void {
@@ -78,15 +78,15 @@ export function traceWith(
     sampler,
     resource: defaultResource().merge(resource),
     resourceDetectors: [envDetector], // OTEL_RESOURCE_ATTRIBUTES only; the other detectors reveal users and command lines
-    metricReaders: [], // Prometheus has the metrics, and logs are lines
+    metricReaders: [], // Prometheus has the metrics, and logs are lines of output.
     logRecordProcessors: [],
-    textMapPropagator: null, // receivers, the model, the payment processor and S3 get no trace ids
+    textMapPropagator: null, // Receivers, the model, the payment processor and S3 get no trace ids.
     instrumentations: [
       new HttpInstrumentation({
         disableIncomingRequestInstrumentation: true,
         ignoreOutgoingRequestHook: isOutside,
       }),
-      ...(sampler.isShare ? [] : [new KoaInstrumentation()]), // spans of Koa layers cost as much as everything else together (ADR 42)
+      ...(sampler.isShare ? [] : [new KoaInstrumentation()]), // Spans of Koa layers cost as much as all other spans together (ADR 42).
       new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true }),
       new UndiciInstrumentation({ ignoreRequestHook: isOutside }),
     ],
@@ -109,7 +109,7 @@ export function traceWith(
   };
 }
 
-/** Node's own modules are wrapped when CommonJS loads them. Modules that import them, before or later, get the wrapped ones. */
+/** Node's own modules are wrapped when CommonJS loads them. Modules that import them, before or later, get the wrapped modules. */
 function wrapHttp(): void {
   const require = createRequire(import.meta.url);
   for (const name of ['http', 'https']) require(name);

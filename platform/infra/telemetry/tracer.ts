@@ -16,8 +16,8 @@ import { isLate, spanOf, traceparentOf } from '../../core/traces.policy.ts';
 import type { SpanOptions, Tracer } from '../tracing.ts';
 
 /**
- * The context key for an unsampled trace: its traceparent, or `true` if it has no ids. Such a context has no span, so instrumentations
- * compute nothing. At a share of one in twenty, that would be most of the cost.
+ * The context key for an unsampled trace. The value is its traceparent, or `true` if it has no ids. Such a context has no span, so
+ * instrumentations do no work. At a sampling share of one in twenty, their work would be most of the cost.
  */
 const unkept = createContextKey('club-learning unkept trace');
 
@@ -42,7 +42,7 @@ export function createTracer(
   return {
     current() {
       const known = here();
-      // Effects of a request without ids are not sampled either.
+      // Effects of a request without ids are also not sampled.
       return known === true
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);
@@ -107,7 +107,7 @@ export function remote(traceparent: unknown): SpanContext | undefined {
   return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
-/** Without the message, because it can quote a row or a request. */
+/** Without the message, because the message can quote a row or a request. */
 function markFailed(span: Span, error: unknown): void {
   const { code, type, name } = (error instanceof Error ? error : {}) as Partial<Record<string, unknown>>;
   span.setStatus({ code: SpanStatusCode.ERROR });

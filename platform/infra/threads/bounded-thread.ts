@@ -1,21 +1,21 @@
-/** Works on bytes from outside in bounded threads: no file may block the process, fill its memory or crash it. */
+/** Processes untrusted bytes in bounded threads, so that no file can block the process, fill its memory or crash it. */
 import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
 import { isBuilt } from '../../core/modules.ts';
 import type { Answer, Order, Word } from './thread-work.ts';
 
 export interface ThreadBounds {
-  /** The CPU milliseconds of a piece of work, without the start of its thread. */
+  /** The CPU milliseconds for a piece of work, without the start of its thread. */
   workMs: number;
   /**
-   * The wall-clock milliseconds, without the time that it waits for answers. If work has not had its CPU by then, the file is not at
-   * fault. Four times `workMs` if absent.
+   * The wall-clock milliseconds, without the time in which it waits for answers. Work that did not get its CPU time by then is not the
+   * fault of the file. Four times `workMs` if absent.
    */
   clockMs?: number;
   maxHeapMb: number;
   maxBuffersMb: number;
 }
 
-/** The bound that a thread exceeded. */
+/** The limit that a thread exceeded. */
 export type BoundReached = 'too_large' | 'took_too_long';
 
 interface Work {
@@ -33,7 +33,7 @@ interface Work {
 export interface Threads {
   /**
    * Runs a piece of work to its end, in a thread that runs nothing else meanwhile.
-   * @returns the result of the work, or the bound that it exceeded
+   * @returns the result of the work, or the limit that it exceeded
    * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy for the thread
    */
   run<Result extends object>(work: Work): Promise<Result | BoundReached>;
@@ -43,30 +43,30 @@ interface Thread {
   worker: Worker;
   /** Whether its modules are loaded. */
   isReady: boolean;
-  /** How many pieces of work the thread has done. */
+  /** The number of pieces of work that the thread has done. */
   done: number;
   /** Ends the thread while it is idle. */
   expiry?: NodeJS.Timeout;
 }
 
-/** The loader caches compiled modules for all threads, which halves the CPU of a thread's start. */
+/** The loader caches compiled modules for all threads, which halves the CPU time of a thread's start. */
 const loader = new URL(isBuilt ? '../../start.mjs' : '../../load.mjs', import.meta.url).href;
 
 /** The interval at which the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
 const clockFactor = 4;
-/** Wall-clock milliseconds to load the modules: far longer than on any machine that makes progress. */
+/** Wall-clock milliseconds to load the modules. Far longer than on any machine that makes progress. */
 const startWithinMs = 20_000;
 /** The time that an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
 const keptMs = 60_000;
 
 /**
- * Starts threads on demand, and keeps them after successful work. Any other thread ends with its work.
+ * Starts threads on demand, and keeps a thread after successful work. After any other work, its thread ends.
  * @param module the module that the threads run: it calls `serveThread`
  * @param options.uses how many pieces of work a thread does before it is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** A stack: the last thread is used first, so that surplus threads expire. */
+  /** A stack, so that the last thread is used first and surplus threads expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {
@@ -95,11 +95,11 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
 
   function start(): Thread {
     const worker = new Worker(module, {
-      execArgv: ['--import', loader], // ignores the flags of this process
+      execArgv: ['--import', loader], // The thread ignores the flags of this process.
       resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
     });
     const thread: Thread = { worker, isReady: false, done: 0 };
-    worker.on('error', () => {}); // errors of an idle thread have no receiver
+    worker.on('error', () => {}); // Errors of an idle thread have no receiver.
     worker.on('exit', () => leave(thread));
     return thread;
   }
@@ -123,7 +123,7 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
   };
 }
 
-/** The end of one piece of work. `isSound`: as far as can be known, no part of it still runs in the thread. */
+/** The end of one piece of work. `isSound` is true if, as far as the thread knows, no part of the work still runs. */
 type Ending<Result> = { result: Result; isSound: boolean } | BoundReached;
 
 async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): Promise<Ending<Result>> {
@@ -153,7 +153,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
       let startedAt = 0;
       const endLate = async () => {
         if (!thread.isReady) return reject(new Error(`The thread did not start within ${startWithinMs} ms`));
-        const used = await measure(); // it answers in the middle of its work, as soon as it gets CPU
+        const used = await measure(); // The thread answers in the middle of its work, as soon as it gets CPU time.
         if (used >= workMs) return resolve('took_too_long');
         return reject(new Error(`The thread has had ${Math.round(used)} ms of CPU in ${clockMs} ms`));
       };
@@ -187,7 +187,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
         else reject(error);
       });
-      on('exit', () => reject(new Error('The thread ended without a result'))); // ignored after a result
+      on('exit', () => reject(new Error('The thread ended without a result'))); // Messages after a result are ignored.
       const order = async () => {
         beforeMs = await cpuMs(worker);
         if (isOver) return;
@@ -204,7 +204,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
           void order();
         });
       start();
-      // Buffers lie outside the heap, beyond the thread's own limits.
+      // Buffers are outside the heap, so the thread's own limits do not include them.
       watch = setInterval(() => {
         worker.getHeapStatistics().then(
           ({ external_memory: bytes }) => bytes > bounds.maxBuffersMb * 1_048_576 && resolve('too_large'),
@@ -224,7 +224,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
   }
 }
 
-/** @returns the CPU milliseconds of the thread since its start; 0 if it does not run yet or any more */
+/** @returns the CPU milliseconds of the thread since its start; 0 if it does not run */
 async function cpuMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
   return (user + system) / 1_000;

@@ -16,10 +16,10 @@ export interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The caller that ordered a piece of work. */
+/** The caller that requested a piece of work. */
 export interface Orderer {
   tell: (message: unknown) => void;
-  /** @returns bytes that are freed when the work ends. If the caller has none, they never come, and the thread is ended. */
+  /** @returns bytes that are freed when the work ends. If the caller has none to give, they never arrive, and the thread is ended. */
   ask: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -52,7 +52,7 @@ async function serve(port: MessagePort, work: (orderer: Orderer) => Promise<obje
       return new Promise((resolve) => openQuestions.set(number, resolve));
     },
   });
-  // Freed immediately: the next piece of work finds none of these bytes, and does not pay for them.
+  // Freed immediately, so that the next piece of work does not pay for these bytes.
   for (const buffer of lent) buffer.transfer(0);
   say({ ends });
 }

@@ -8,9 +8,9 @@ export interface FfmpegFinding {
   readonly file?: string;
   /** The version that it prints, such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
-  /** A clause that continues the name of the program; absent if nothing is wrong with it. */
+  /** A clause that continues the name of the program; absent if the program works. */
   readonly flaw?: string;
-  /** A sentence for each reason why it creates no renditions at all, and what to do. */
+  /** A sentence for each reason why it cannot create renditions at all, and what to do. */
   readonly mistakes: readonly string[];
   /** A sentence for each program of that name that is skipped. */
   readonly notes: readonly string[];
@@ -43,7 +43,7 @@ const needs: readonly Need[] = [
   { part: 'demuxer', name: 'rawvideo' },
 ];
 
-/** A busy machine encodes the test picture late. */
+/** A busy machine takes long to encode the test picture. */
 const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
 /** Encodes four grey pictures like a video. */
 const trial = [
@@ -56,11 +56,11 @@ const consequence = 'videos stay as they were uploaded';
 const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
 
 /**
- * Finds the program, asks for its version and its parts, and lets it encode a test picture within the bounds of a video. Debian's ffmpeg
- * takes a second for all of it. Of several programs on the PATH it finds the first that works.
+ * Finds the program, reads its version and its parts, and makes it encode a test picture within the limits of a video. Debian's ffmpeg
+ * takes a second for all of it. If several programs are on the PATH, the first that works is used.
  * @param executable a path, or a name on the PATH
  * @param given.env the environment of the program
- * @param given.before an earlier finding, which is reused if its program worked and the file is unchanged
+ * @param given.before an earlier result, which is reused if its program worked and the file is unchanged
  */
 export async function lookAtFfmpeg(
   executable: string,

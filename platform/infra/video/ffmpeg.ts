@@ -1,4 +1,4 @@
-/** Runs ffmpeg as a child process: bounded in time, memory and disk, without network access, and ended with this process. */
+/** Runs ffmpeg as a child process. It has limits of time, memory and disk, has no network access, and ends with this process. */
 import { isDeepStrictEqual } from 'node:util';
 import { runBounded, type ProgramBounds } from '../programs/bounded-program.ts';
 import { lookUp } from '../programs/programs.ts';
@@ -12,11 +12,11 @@ export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 /** Found on the PATH unless a deployment names another. */
 export const usualFfmpeg = 'ffmpeg';
 
-/** The part of our environment that ffmpeg inherits: no secret of ours. */
+/** The part of our environment that ffmpeg inherits. It contains no secret. */
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * Only the file decides whether there is an ffmpeg, because an exit code does not tell the program's fault from a bound.
+ * Only the file decides whether there is an ffmpeg, because an exit code does not distinguish an error of the program from a limit.
  * @param executable a path, or a name on the PATH
  * @param args of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far
@@ -51,9 +51,9 @@ export async function runFfmpeg(
 export interface Ffmpeg {
   /** @throws the signal's reason */
   run(args: readonly string[], options: Parameters<typeof runFfmpeg>[2]): Promise<FfmpegOutcome>;
-  /** The finding of the last check; undefined before the first one. */
+  /** The result of the last check; undefined before the first check. */
   readonly finding: FfmpegFinding | undefined;
-  /** Whether the last check found an ffmpeg that creates renditions; undefined before the first one. */
+  /** Whether the last check found an ffmpeg that creates renditions; undefined before the first check. */
   readonly isThere: boolean | undefined;
   /**
    * Checks whether an ffmpeg here can create renditions. A working program is checked again only after its file has changed.
@@ -62,13 +62,13 @@ export interface Ffmpeg {
   look(options?: { anew: boolean }): Promise<boolean>;
 }
 
-/** @param onFinding receives each finding that differs from the last */
+/** @param onFinding receives each result that differs from the last */
 export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding) => void = () => undefined): Ffmpeg {
   let finding: FfmpegFinding | undefined;
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
   const look: Ffmpeg['look'] = async ({ anew } = { anew: false }) => {
-    // Videos that are processed at the same time share a check.
+    // Videos that are processed at the same time share one check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),

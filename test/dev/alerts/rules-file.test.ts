@@ -12,7 +12,7 @@ import { eachCase } from '../../toolkit/assert/each-case.ts';
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 const all: readonly (readonly [string, Alert])[] = Object.entries(alerts);
 
-/** The rows of "What to watch": their alert, its anchor, and the metrics that the row is about. */
+/** The rows of "What to watch": the alert, its anchor, and the metrics of the row. */
 const rows = [
   ...(read('docs/how-to/operate.md').split('\n## What to watch\n')[1]?.split('\n## ')[0] ?? '').matchAll(
     /^\| <a id="(\w+)"><\/a>`(\w+)` \| ([^|]+) \|/gm,
@@ -24,25 +24,25 @@ const rows = [
 }));
 
 describe('the alerts', () => {
-  it('have a row of "What to watch" each, in which their link ends, and no row has none', () => {
+  it('link to a row of "What to watch" each, and every row has an alert', () => {
     const section = read('docs/how-to/operate.md').split('\n## What to watch\n')[1]?.split('\n## ')[0] ?? '';
     expect(rows.length).to.equal((section.match(/^\| (?!alert )/gm) ?? []).length);
     expect(rows.map(({ name }) => name)).to.have.members(Object.keys(alerts));
     for (const { name, anchor } of rows) expect(runbookOf(name)).to.equal(`docs/how-to/operate.md#${anchor}`);
   });
 
-  it('ask for a metric of their row', async () => {
+  it('query a metric of their row', async () => {
     await eachCase(rows, ({ name, metrics }) => {
-      const asked = seriesIn(alerts[name as AlertName].expr).map((series) => baseOf(series.name));
-      expect(asked, name).to.satisfy((names: string[]) => names.some((one) => metrics.includes(one)));
+      const queriedSeries = seriesIn(alerts[name as AlertName].expr).map((series) => baseOf(series.name));
+      expect(queriedSeries, name).to.satisfy((names: string[]) => names.some((one) => metrics.includes(one)));
     });
   });
 
-  it('ask only for series and labels that are served, and for gauges of Postgres by their max', async () => {
+  it('query only series and labels that the service serves, and gauges from Postgres by max', async () => {
     await eachCase(all, ([name, { expr }]) => expect(misuseIn(expr), name).to.deep.equal([]));
   });
 
-  it('say of an alert what its labels tell', async () => {
+  it('use only labels in their summary that their series have', async () => {
     await eachCase(all, ([name, { summary }]) => {
       const labels = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
       const { fires } = breaks[name as AlertName];
@@ -54,18 +54,18 @@ describe('the alerts', () => {
     });
   });
 
-  it('have quotes in their file where YAML needs them', () => {
+  it('are quoted in the YAML file if YAML requires quotes', () => {
     const file = rulesFile();
     expect(file.match(/^ {6}- alert: /gm)).to.have.length(Object.keys(alerts).length);
     expect(file).to.include(
-      `summary: 'The clock of {{ $labels.instance }} is {{ $value | humanizeDuration }} from Postgres''s.'`,
+      `summary: 'The clock of {{ $labels.instance }} differs by {{ $value | humanizeDuration }} from Postgres''s.'`,
     );
     expect(file).to.include(
       `runbook_url: '{{ with $externalLabels.runbooks }}{{ . }}/{{ end }}docs/how-to/operate.md#factslate'`,
     );
   });
 
-  it('are tried on series that are served', async () => {
+  it('are tested on series that the service serves', async () => {
     const series = [normalLife, ...Object.values(breaks).map((one) => one.series)].flatMap((world) =>
       Object.keys(world),
     );
@@ -73,8 +73,8 @@ describe('the alerts', () => {
   });
 });
 
-describe('a check of PromQL', () => {
-  it('finds series with their labels, and neither labels, texts, ranges nor functions', () => {
+describe('the check of PromQL', () => {
+  it('finds series with their labels, and skips labels, strings, ranges and functions', () => {
     const expr =
       'sum by (kind) (rate(a_total{kind="b{c", d!~"e"}[5m])) / on (job) group_left () f or g_bucket offset 5m > bool 1e3';
     expect(seriesIn(expr).map(({ name, labels }) => [name, labels])).to.deep.equal([
@@ -85,16 +85,16 @@ describe('a check of PromQL', () => {
     expect(groupingLabelsIn(expr)).to.deep.equal(['kind', 'job']);
   });
 
-  it('refuses unknown series and labels, and sums of gauges that are the same in all workers', () => {
+  it('refuses unknown series and labels, and sums of gauges that all workers report alike', () => {
     expect(misuseIn('max(facts_lag_second)')).to.deep.equal(['facts_lag_second is not served']);
     expect(misuseIn('sum(mails_total{status="sent"})')).to.deep.equal(['mails_total has no label status']);
     expect(misuseIn('sum by (kind) (mails_total)')).to.deep.equal(['no series has the label kind']);
     for (const wrong of ['sum(facts_lag_seconds)', 'facts_lag_seconds', 'max(sum(facts_lag_seconds))'])
-      expect(misuseIn(wrong)).to.deep.equal(['facts_lag_seconds is not taken by its max']);
+      expect(misuseIn(wrong)).to.deep.equal(['facts_lag_seconds is not aggregated by max']);
     expect(misuseIn('max(facts_lag_seconds) + max by (workflow) (workflow_rows_due{workflow="a"})')).to.deep.equal([]);
   });
 
-  it('knows the gauges that are read from Postgres', () => {
+  it('knows the gauges that workers read from Postgres', () => {
     expect(toldByPostgres().size).to.be.above(15);
     expect([...toldByPostgres()]).to.include.members(['facts_lag_seconds', 'sweeper_round_age_seconds']);
     expect([...servedByPrometheus]).to.deep.equal(['up']);

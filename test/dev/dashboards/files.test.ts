@@ -23,7 +23,7 @@ const panels = dashboards.flatMap((one) => one.panels);
 const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
 describe('the dashboards', () => {
-  it('ask only for series and labels that are served, and for gauges of Postgres by their max', async () => {
+  it('query only series and labels that the service serves, and gauges from Postgres by max', async () => {
     expect(expressions.length).to.be.above(40);
     await eachCase(expressions, (expr) => expect(misuseIn(expr), expr).to.deep.equal([]));
   });
@@ -32,16 +32,18 @@ describe('the dashboards', () => {
     const { metrics } = JSON.parse(readFileSync(path.join(projectDirectory, 'test', 'wire-names.json'), 'utf8')) as {
       metrics: { name: string }[];
     };
-    const shown = new Set(expressions.flatMap(seriesIn).map(({ name }) => name.replace(/_(bucket|count|sum)$/, '')));
-    expect(metrics.map(({ name }) => name).filter((name) => !shown.has(name))).to.deep.equal([]);
+    const shownNames = new Set(
+      expressions.flatMap(seriesIn).map(({ name }) => name.replace(/_(bucket|count|sum)$/, '')),
+    );
+    expect(metrics.map(({ name }) => name).filter((name) => !shownNames.has(name))).to.deep.equal([]);
   });
 
-  it('name no data source: the person who imports a dashboard chooses it', () => {
+  it('name no data source, because the person who imports a dashboard chooses it', () => {
     for (const { datasource } of panels)
       expect(datasource).to.deep.equal({ type: 'prometheus', uid: ['$', '{datasource}'].join('') });
   });
 
-  it('have ids and titles of their own, and panels that do not lie on one another', () => {
+  it('have unique ids and titles, and panels that do not overlap', () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).to.equal(4);
     for (const { panels: own } of dashboards) {
       expect(new Set(own.map(({ title }) => title)).size).to.equal(own.length);
@@ -50,13 +52,13 @@ describe('the dashboards', () => {
     }
   });
 
-  it('name the lines of a query by labels that it keeps', async () => {
+  it('name the lines of a query by labels that the query keeps', async () => {
     const targets = panels.flatMap((panel) => panel.targets);
     await eachCase(targets, ({ expr, legendFormat }) => {
-      const kept = [...expr.matchAll(/\bby \(([\w, ]+)\)/g)].flatMap(([, list = '']) => list.split(', '));
+      const keptLabels = [...expr.matchAll(/\bby \(([\w, ]+)\)/g)].flatMap(([, list = '']) => list.split(', '));
       const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       const plain = !/\b(?:sum|max)\b/.test(expr);
-      expect(plain ? ['job', 'instance'] : kept, expr).to.include.members(named);
+      expect(plain ? ['job', 'instance'] : keptLabels, expr).to.include.members(named);
     });
   });
 });

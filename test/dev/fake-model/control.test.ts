@@ -2,30 +2,30 @@ import { expect } from 'chai';
 import { nothingFits } from '../../../dev/fake-model/fake-model.ts';
 import { answerText, asking, failureOf, useModelClient } from '../../toolkit/drive/model-client.ts';
 
-describe('dev/fake-model: what it is told and remembers', () => {
+describe('dev/fake-model: rules, queued answers and recorded requests', () => {
   const { answerTo, model } = useModelClient();
   const control = async (method: string, path: string, body?: unknown) =>
     fetch(`${model().url}/control${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
 
-  it('asks the rule first, then takes the queue, then is the librarian', async () => {
-    model().rule((_, asked) => (asked === 'ruled' ? { answer: ['by rule'] } : undefined));
+  it('tries the rules first, then the queue, then the librarian', async () => {
+    model().rule((_, question) => (question === 'ruled' ? { answer: ['by rule'] } : undefined));
     model().next({ answer: ['first'] }, { answer: ['second'] });
     const answers = [];
-    for (const asked of ['one', 'ruled', 'two', 'three']) answers.push(answerText(await answerTo(asking(asked))));
+    for (const question of ['one', 'ruled', 'two', 'three']) answers.push(answerText(await answerTo(asking(question))));
     expect(answers).to.deep.equal(['first', 'by rule', 'second', nothingFits]);
     expect(model().requests.map(({ number }) => number)).to.deep.equal([1, 2, 3, 4]);
     expect(model().requests[1]?.body).to.deep.include({ messages: [{ role: 'user', content: 'ruled' }] });
     expect((await model().waitFor(4, 10)).map(({ outcome }) => outcome)).to.deep.equal(Array(4).fill('answered'));
   });
 
-  it('takes rules and a queue from another process over HTTP, and forgets them on request', async () => {
+  it('accepts rules and a queue over HTTP, and clears them on request', async () => {
     const rules = [{ contains: 'fail', script: { refuse: 529 } }];
     expect((await control('PUT', '/rules', rules)).status).to.equal(204);
     expect((await control('PUT', '/next', [{ answer: ['told'] }])).status).to.equal(204);
     expect(await failureOf(answerTo(asking('please fail')))).to.equal('529 overloaded_error');
     expect(answerText(await answerTo(asking('x')))).to.equal('told');
-    const seen = (await (await control('GET', '/requests')).json()) as { text: string; outcome: string }[];
-    expect(seen.map(({ text, outcome }) => [text, outcome])).to.deep.equal([
+    const requests = (await (await control('GET', '/requests')).json()) as { text: string; outcome: string }[];
+    expect(requests.map(({ text, outcome }) => [text, outcome])).to.deep.equal([
       ['', 'refused'],
       ['told', 'answered'],
     ]);

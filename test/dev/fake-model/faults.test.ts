@@ -19,7 +19,7 @@ describe('dev/fake-model: faults', () => {
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
-  it('lets every reader hear a cut, and no reader but the SDK an end in order', async () => {
+  it('ends every reader with an error after a cut, and only the SDK after an early regular end', async () => {
     const read = async (script: Script) => {
       model().next({ ...four, ...script });
       return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();
@@ -28,24 +28,24 @@ describe('dev/fake-model: faults', () => {
     expect(await failureOf(read({ endAfter: 5 }))).to.equal('answered');
   });
 
-  it('stops when the client goes in the middle', async () => {
-    const left = stream(asking('x'), { answer: Array<string>(100).fill('a'), delayMs: 5 });
-    left.once('text', () => left.abort());
-    expect(await failureOf(left.finalMessage())).to.equal('APIUserAbortError');
+  it('stops if the client disconnects in the middle', async () => {
+    const answerStream = stream(asking('x'), { answer: Array<string>(100).fill('a'), delayMs: 5 });
+    answerStream.once('text', () => answerStream.abort());
+    expect(await failureOf(answerStream.finalMessage())).to.equal('APIUserAbortError');
     expect(await outcomeOf(1)).to.equal('closed_by_client');
     await new Promise((resolve) => setTimeout(resolve, 30));
-    const sent = model().requests[0]?.text.length;
+    const sentLength = model().requests[0]?.text.length;
     await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(model().requests[0]?.text.length).to.equal(sent);
+    expect(model().requests[0]?.text.length).to.equal(sentLength);
   });
 
   const failing: { does: string; script: Script; failure: string }[] = [
     ...[0, 1, 5].map((endAfter) => ({
-      does: `ends the response in order after event ${endAfter}`,
+      does: `ends the response regularly after event ${endAfter}`,
       script: { ...four, endAfter },
       failure: 'AnthropicError',
     })),
-    { does: 'cuts the connection instead of an answer', script: { drop: true }, failure: 'APIConnectionError' },
+    { does: 'closes the connection instead of an answer', script: { drop: true }, failure: 'APIConnectionError' },
     {
       does: 'sends an error event within the stream',
       script: { ...four, errorAfter: 5 },
@@ -70,11 +70,11 @@ describe('dev/fake-model: faults', () => {
     ).map(([refuse, type]) => ({ does: `refuses with ${refuse}`, script: { refuse }, failure: `${refuse} ${type}` })),
   ];
   for (const { does, script, failure } of failing)
-    it(`${does} when a script says so`, async () => {
+    it(`${does} if a script requests it`, async () => {
       expect(await failureOf(answerTo(asking('x'), script))).to.equal(failure);
     });
 
-  it('says when to come again, when a script says so', async () => {
+  it('sends a retry time if a script requests it', async () => {
     const error = await answerTo(asking('x'), { refuse: 429, retryAfterS: 2 }).catch((thrown: unknown) => thrown);
     expect((error as APIError).headers?.get('retry-after')).to.equal('2');
   });
@@ -82,14 +82,14 @@ describe('dev/fake-model: faults', () => {
   const silences: { when: string; script: Script; received: string }[] = [
     { when: 'before the status', script: { neverAnswer: true }, received: '' },
     { when: 'after an event', script: { ...four, silentAfter: 5 }, received: 'ab' },
-    { when: 'after the status, but for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, received: '' },
+    { when: 'after the status, except for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, received: '' },
   ];
   for (const { when, script, received } of silences)
-    it(`is silent ${when}, until the client goes`, async () => {
+    it(`is silent ${when}, until the client disconnects`, async () => {
       const silent = stream(asking('x'), script);
       const failure = failureOf(silent.finalMessage());
       await until('the request', { timeoutMs: 10_000 }, async () => model().requests[0]?.text === received);
-      setTimeout(() => silent.abort(), 40); // what would come meanwhile would be text, or an end
+      setTimeout(() => silent.abort(), 40); // Any other bytes would be text, or an end.
       expect(await failure).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
       expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);

@@ -15,7 +15,7 @@ import {
 describe('dev/fake-model: the librarian', () => {
   const { answerTo } = useModelClient();
 
-  it('cites the sentences that share most words with the question, over the exact blocks', async () => {
+  it('cites the sentences that share most words with the question, with their exact blocks', async () => {
     const answer = await answerTo(question('Which bend joins ropes of unequal thickness?', tides, knots));
     expect(answerCitations(answer)).to.deep.equal([
       {
@@ -34,7 +34,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answer).to.include({ role: 'assistant', stop_reason: 'end_turn', model: 'claude-haiku-4-5' });
   });
 
-  it('numbers search results through all messages, and ignores accents, case and endings of words', async () => {
+  it('numbers search results across all messages, and ignores accents, case and word endings', async () => {
     const answer = await answerTo({
       ...asking(''),
       messages: [
@@ -57,45 +57,45 @@ describe('dev/fake-model: the librarian', () => {
   const stopWords = 'What would they have here?';
   const unknown: Record<string, ModelRequest> = {
     'no passage has a word of the question': question('Who wrote the anthem?', knots, tides),
-    'the question has one word that says nothing': question('Who?', knots),
-    'all words of the question say nothing': question(
+    'the question has only one word, which is a stop word': question('Who?', knots),
+    'all words of the question are stop words': question(
       stopWords,
       passage('Asked', `${stopWords.slice(0, -1)} with this?`),
     ),
     'there are no passages': asking('Ropes?'),
   };
   for (const [when, body] of Object.entries(unknown))
-    it(`says that it does not know, without a citation, when ${when}`, async () => {
+    it(`says that it does not know, without a citation, if ${when}`, async () => {
       const answer = await answerTo(body);
       expect([answerText(answer), answerCitations(answer)]).to.deep.equal([nothingFits, []]);
     });
 
   const weighed = [
-    { asked: 'Rope, sail, bollard?', cited: ['Quay', 'Deck'], why: 'one rare word weighs as much as two of all' },
-    { asked: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage is less than half as good' },
+    { ask: 'Rope, sail, bollard?', cited: ['Quay', 'Deck'], why: 'one rare word weighs as much as two of all' },
+    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage is less than half as good' },
   ];
-  for (const { asked, cited, why } of weighed)
+  for (const { ask, cited, why } of weighed)
     it(`cites ${cited.join(' and ')} when ${why}`, async () => {
       const deck = passage('Deck', 'Rope and sail and mast. ', 'Rope and sail and deck. ');
       const quay = passage('Quay', 'Rope by the bollard of the wharf. ');
-      const citations = answerCitations(await answerTo(question(asked, deck, quay)));
+      const citations = answerCitations(await answerTo(question(ask, deck, quay)));
       expect(citations.map((one) => 'title' in one && one.title)).to.deep.equal(cited);
     });
 
-  it('cites nothing where citations are off', async () => {
+  it('cites nothing if citations are disabled', async () => {
     const answer = await answerTo(question('What of a spring tide?', { ...tides, citations: { enabled: false } }));
     expect(answerText(answer)).to.contain('A spring tide comes after the full moon.');
     expect(answerCitations(answer)).to.deep.equal([]);
   });
 
-  it('says how many images came', async () => {
+  it('states the number of received images', async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const;
     expect(answerText(await answerTo(question('And this?', image, image)))).to.equal(
       `(With your question came 2 images.)\n\n${nothingFits}`,
     );
   });
 
-  it('stops at the size cap', async () => {
+  it('stops at the maximum size', async () => {
     const answer = await answerTo({ ...question('Which bend joins ropes?', knots), max_tokens: 10 });
     expect(answer.stop_reason).to.equal('max_tokens');
     expect(answer.usage.output_tokens).to.be.within(1, 10);

@@ -10,7 +10,7 @@ import {
   type ModelRequest,
 } from '../../toolkit/drive/model-client.ts';
 
-/** A conversation of messages by these roles. */
+/** A conversation with messages of these roles. */
 const turnsOf = (...roles: ('user' | 'assistant')[]) => ({
   messages: roles.map((role) => ({ role, content: 'x' })),
 });
@@ -22,7 +22,7 @@ const broken: Record<string, [object, string]> = {
   'no model': [asking('x', { model: '' }), '400 model: Field required'],
   'an unknown model': [asking('x', { model: 'claude-1' }), '404 model: claude-1'],
   'no max_tokens': [asking('x', { max_tokens: 0 }), '400 max_tokens: must be a whole number from 1'],
-  'an unknown way of thinking': [
+  'an unknown thinking type': [
     asking('x', { thinking: { type: 'aloud' as 'adaptive' } }),
     '400 thinking.type: must be one of adaptive, enabled, between_tools, disabled',
   ],
@@ -61,7 +61,7 @@ const broken: Record<string, [object, string]> = {
     question('x', { ...knots, content: [{ type: 'image' } as never] }),
     '400 messages.0.content.0.content.0.type: must be one of text',
   ],
-  'citations on one search result alone': [
+  'citations on only one search result': [
     question('x', knots, { ...tides, citations: { enabled: false } }),
     '400 citations: must be enabled on all search results or on none',
   ],
@@ -77,7 +77,7 @@ const broken: Record<string, [object, string]> = {
   'a prompt that is too long': [asking('x'.repeat(800_001)), '400 prompt is too long: 200004 tokens > 200000 maximum'],
 };
 
-describe('dev/fake-model: requests that it refuses as the service does', () => {
+describe('dev/fake-model: requests that it refuses like the service', () => {
   const { answerTo, model, post } = useModelClient();
 
   for (const [what, [body, refusal]] of Object.entries(broken))
@@ -92,7 +92,7 @@ describe('dev/fake-model: requests that it refuses as the service does', () => {
     expect(await failureOf(answerTo(asking('x'.repeat(33 * 1_024 * 1_024))))).to.equal('413 request_too_large');
   });
 
-  it('refuses the key that stands for a wrong one', async () => {
+  it('refuses the API key that stands for a wrong key', async () => {
     const stranger = new Anthropic({ apiKey: 'invalid', baseURL: model().url, maxRetries: 0 });
     expect(await failureOf(stranger.messages.stream(asking('x')).finalMessage())).to.equal('401 authentication_error');
   });

@@ -13,7 +13,7 @@ import {
 describe('dev/fake-model: the stream', () => {
   const { answerTo, model, post } = useModelClient();
 
-  it('sends the events in the order of the service, a ping after the first block has begun', async () => {
+  it('sends the events in the order of the service, with a ping after the start of the first block', async () => {
     const body = { ...question('What of a spring tide?', tides), stream: true };
     const response = await post('/v1/messages', JSON.stringify(body));
     expect(response.headers.get('content-type')).to.contain('text/event-stream');
@@ -39,7 +39,7 @@ describe('dev/fake-model: the stream', () => {
     { thinking: 'adaptive', blocks: ['thinking', 'text'], tokens: 102 },
     { thinking: 'disabled', blocks: ['text'], tokens: 2 },
   ] as const)
-    it(`sends ${blocks.join(' and ')}, counted as ${tokens} tokens, when thinking is ${thinking}`, async () => {
+    it(`sends ${blocks.join(' and ')}, counted as ${tokens} tokens, if thinking is ${thinking}`, async () => {
       const answer = await answerTo({ ...asking('x'), thinking: { type: thinking } }, { answer: ['Well.', '!'] });
       expect(answer.content.map(({ type }) => type)).to.deep.equal(blocks);
       expect(answerText(answer)).to.equal('Well.!');
@@ -47,12 +47,12 @@ describe('dev/fake-model: the stream', () => {
     });
 
   for (const bytesAPiece of [undefined, 1, 7])
-    it(`sends halves of characters, empty deltas and NUL, in pieces of ${bytesAPiece ?? 'any number of'} bytes`, async () => {
+    it(`sends split characters, empty deltas and NUL, in pieces of ${bytesAPiece ?? 'any number of'} bytes`, async () => {
       const script = { answer: ['\ud83d', '\ude00 ', '', 'a\u0000b', ' é'], ...(bytesAPiece && { bytesAPiece }) };
       expect(answerText(await answerTo(asking('x'), script))).to.equal('😀 a\u0000b é');
     });
 
-  it('recites as much as a script says, other words for each request', async () => {
+  it('writes as many words as a script requests, different words for each request', async () => {
     const recite = { deltas: 3, characters: 12 };
     const texts = [await answerTo(asking('x'), { recite }), await answerTo(asking('x'), { recite })].map(answerText);
     expect(texts[0]).to.match(/^0 req_.{6}1 req_.{6}2 req_.{6}$/);
@@ -62,7 +62,7 @@ describe('dev/fake-model: the stream', () => {
     );
   });
 
-  it('cites what a script says, however wrong', async () => {
+  it('cites whatever a script requests, even wrong citations', async () => {
     const citations = [
       { result: 0, start: 1, end: 3 },
       { result: 9, start: 5, end: 6, citedText: 'never said' },
@@ -85,11 +85,11 @@ describe('dev/fake-model: the stream', () => {
     'tool_use',
   ];
   for (const stopReason of reasons)
-    it(`ends with stop reason ${stopReason} when a script says so`, async () => {
+    it(`ends with stop reason ${stopReason} if a script requests it`, async () => {
       expect((await answerTo(asking('x'), { answer: ['A'], stopReason })).stop_reason).to.equal(stopReason);
     });
 
-  it('takes the time between deltas, and before the first', async () => {
+  it('waits before the first delta and between deltas', async () => {
     const begunAt = performance.now();
     await answerTo(asking('x'), { answer: ['a', 'b', 'c'], delayMs: 30, beginAfterMs: 40 });
     expect(performance.now() - begunAt).to.be.at.least(98);

@@ -7,7 +7,7 @@ import { asking, useModelClient } from '../../toolkit/drive/model-client.ts';
 describe('dev/fake-model: usage', () => {
   const { answerTo, model } = useModelClient();
 
-  it('counts a token every four bytes, and what a breakpoint reads from the cache and writes into it', async () => {
+  it('counts a token for every four bytes, and the tokens that a breakpoint reads from and writes to the cache', async () => {
     const system = (text: string): Anthropic.TextBlockParam => ({
       type: 'text',
       text,
@@ -18,7 +18,7 @@ describe('dev/fake-model: usage', () => {
       return [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
     };
     const [a, b, c] = ['a'.repeat(8_000), 'b'.repeat(400), 'c'.repeat(8_000)] as const;
-    expect(await usageOf(['a'.repeat(4_000)])).to.deep.equal([1_013, 0, 0], 'too short to be kept');
+    expect(await usageOf(['a'.repeat(4_000)])).to.deep.equal([1_013, 0, 0], 'too short for the cache');
     expect(await usageOf([a])).to.deep.equal([13, 2_000, 0]);
     expect(await usageOf([a])).to.deep.equal([13, 0, 2_000]);
     expect(await usageOf([a, b])).to.deep.equal([13, 100, 2_000]);
@@ -29,7 +29,7 @@ describe('dev/fake-model: usage', () => {
     expect(await usageOf([c])).to.deep.equal([13, 2_000, 0], 'forgotten');
   });
 
-  it('keeps a cached prefix for its time since the last read, and finds it at most twenty blocks back', () => {
+  it('keeps a cached prefix for its lifetime since the last read, and finds it at most twenty blocks back', () => {
     const cache = new PromptCache();
     const minute = 60_000;
     const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;

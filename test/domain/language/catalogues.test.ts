@@ -74,7 +74,7 @@ describe('the check of catalogues', () => {
       'an option that is left out',
       'de',
       changed({ 'unsubscribe.action': '{kind, select, other {Abbestellen}}' }),
-      'de: unsubscribe.action has other options than in English.',
+      'de: unsubscribe.action has other options than the English message.',
     ],
   ] as const)
     it(`reports ${title}`, () => {

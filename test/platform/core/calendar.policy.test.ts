@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import ICAL from 'ical.js'; // Mozilla's, which Thunderbird reads calendars by: another reader than the one who wrote this
+import ICAL from 'ical.js'; // Mozilla's parser, which Thunderbird uses. It shares no code with the writer of the file.
 import { icalendarOf, type CalendarEvent } from '../../../platform/core/calendar.policy.ts';
 
-/** The calendar as another program reads it. */
+/** The events of the calendar file as Mozilla's parser reads them. */
 function readBack(text: string) {
   const calendar = new ICAL.Component(ICAL.parse(text) as unknown[]);
   const found = calendar.getFirstSubcomponent('vevent');
-  if (!found) throw new Error('There is no entry.');
+  if (!found) throw new Error('The calendar file has no event.');
   const entry = new ICAL.Event(found);
   return {
     method: calendar.getFirstPropertyValue('method'),
@@ -28,41 +28,41 @@ function readBack(text: string) {
 }
 
 const seconds = fc.integer({ min: 1_700_000_000, max: 4_000_000_000 });
-/** Without what no line can say: controls but the line break, and halves of letters. */
+/** Removes the characters that an .ics line cannot contain: control characters except the line break, and lone surrogates. */
 const words = fc
   .string({
     unit: fc.constantFrom('a', 'ö', '結', '🪢', ' ', ',', ';', '\\', '\n', ':', '"', 'n', 'N'),
     minLength: 1,
     maxLength: 200,
-    size: 'max', // lines that have to be broken
+    size: 'max', // Texts that are longer than one line of the file.
   })
   .filter((text) => text.trim() === text);
 
-describe('lines of an .ics file', () => {
+describe('the lines of an .ics file', () => {
   const at = new Date('2026-03-02T09:00:00Z');
   const base = { method: 'REQUEST', id: 'an-id', sequence: 0, startsAt: at, endsAt: at, stamp: at } as const;
-  /** The lines of the summary, the further ones with their blank. */
+  /** The physical lines of the summary. Continued lines keep their leading blank. */
   const linesOf = (summary: string) => {
     const text = icalendarOf({ ...base, summary }, 'club@example.com', 'berta@example.org');
     return /SUMMARY:.*\r\n(?: .*\r\n)*/.exec(text)?.[0].split('\r\n').slice(0, -1);
   };
 
-  it('have at most 75 bytes with the blank that begins a further line', () => {
+  it('have at most 75 bytes each, with the leading blank of a continued line', () => {
     expect(linesOf('a'.repeat(67))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`]);
     expect(linesOf('a'.repeat(68))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ' a']);
     expect(linesOf('a'.repeat(67 + 74))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`]);
     expect(linesOf('a'.repeat(67 + 75))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`, ' a']);
   });
 
-  it('end before a character of several bytes that has no room', () => {
+  it('break before a multi-byte character that does not fit', () => {
     expect(linesOf(`${'a'.repeat(64)}結`)).to.deep.equal([`SUMMARY:${'a'.repeat(64)}結`]);
     expect(linesOf(`${'a'.repeat(65)}結b`)).to.deep.equal([`SUMMARY:${'a'.repeat(65)}`, ' 結b']);
     expect(linesOf('🪢'.repeat(17))).to.deep.equal([`SUMMARY:${'🪢'.repeat(16)}`, ' 🪢']);
   });
 });
 
-describe('an .ics file, read by another program', () => {
-  it('says what was put into it, in UTC, whatever its words hold', () => {
+describe('an .ics file in Mozilla’s parser', () => {
+  it('has the title, the description and the UTC times of the event, whatever characters the texts contain', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('REQUEST' as const, 'CANCEL' as const),

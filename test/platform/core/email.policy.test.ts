@@ -41,11 +41,11 @@ describe('an e-mail address', () => {
 });
 
 describe('escaping', () => {
-  it('takes the wildcards of LIKE for themselves', () => {
+  it('escapes the wildcards of LIKE, so that they match themselves', () => {
     expect(likePattern('50%_a\\b')).to.equal('%50\\%\\_a\\\\b%');
   });
 
-  it('takes what HTML would read for text', () => {
+  it('escapes the characters of HTML, so that a browser shows them as text', () => {
     expect(escapeHtml(`<a href="x">&'`)).to.equal('&lt;a href=&quot;x&quot;&gt;&amp;&#39;');
   });
 });

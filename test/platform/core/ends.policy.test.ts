@@ -5,8 +5,8 @@ import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 const texts = fc.string({ unit: fc.constantFrom('-', '.', ' ', '\n', 'a', '\u{1f600}', '\ud83d'), maxLength: 12 });
 
-describe('characters taken off the ends of a text', () => {
-  it('equal the characters that a pattern for them would remove', () => {
+describe('trimming characters from the ends of a text', () => {
+  it('removes the characters that a regular expression for both ends removes', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(withoutEnds(text, '-')).to.equal(text.replace(/^-+|-+$/g, ''));
@@ -17,7 +17,9 @@ describe('characters taken off the ends of a text', () => {
     );
   });
 
-  it('are found in a time that grows with the text alone', () => {
-    expectLinear('a run in the middle', manyTimes('-', { begin: 'a', end: 'a' }), (text) => withoutEnds(text, '-'));
+  it('takes time in proportion to the length of the text', () => {
+    expectLinear('a long run of these characters in the middle', manyTimes('-', { begin: 'a', end: 'a' }), (text) =>
+      withoutEnds(text, '-'),
+    );
   });
 });

@@ -2,18 +2,18 @@ import { expect } from 'chai';
 import { greatest, least } from '../../../platform/core/extremes.ts';
 import { standingOf } from '../../../domain/sales/purchases/subscription.policy.ts';
 
-describe('the least and the greatest of many numbers', () => {
-  it('are found among a million, of which a call cannot take so many arguments', () => {
+describe('the minimum and the maximum of many numbers', () => {
+  it('finds them among a million numbers, which are too many arguments for Math.min', () => {
     const values = Array.from({ length: 1_000_000 }, (_, index) => (index * 7_919) % 1_000_003);
     expect(() => Math.max(...values)).to.throw(RangeError);
     expect([least(values), greatest(values)]).to.deep.equal([0, 1_000_002]);
   });
 
-  it('are infinite of none', () => {
+  it('returns Infinity and -Infinity for an empty list', () => {
     expect([least([]), greatest([])]).to.deep.equal([Infinity, -Infinity]);
   });
 
-  it('judge a subscription with 400,000 charges', () => {
+  it('derives the state of a subscription with 400,000 charges', () => {
     const paidAt = Array.from({ length: 200_000 }, (_, second) => new Date(second * 1_000));
     const lateAt = Array.from({ length: 200_000 }, (_, second) => new Date(1e9 + second * 1_000));
     expect(standingOf(paidAt, lateAt, [])).to.deep.equal({

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { closesFence } from '../../../platform/core/safe-markdown.policy.ts';
 
-describe('the end of a fence of code', () => {
-  it('is a line that a pattern made of the mark finds', () => {
+describe('the closing line of a fenced code block', () => {
+  it('matches the lines that a regular expression for the fence matches', () => {
     const line = fc.string({ unit: fc.constantFrom('`', '~', '```', ' ', '\t', 'a'), maxLength: 8 });
     fc.assert(
       fc.property(fc.constantFrom('```', '````', '~~~'), line, (mark, read) => {

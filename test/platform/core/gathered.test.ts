@@ -3,7 +3,7 @@ import { gathered, usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 describe('gathered', () => {
-  it('puts requests of one tick into one call, and later requests into the next', async () => {
+  it('puts calls of one event-loop turn into one batch, and later calls into the next batch', async () => {
     const calls: number[][] = [];
     const ends: (() => void)[] = [];
     const double = gathered(async (items: readonly number[]) => {
@@ -27,7 +27,7 @@ describe('gathered', () => {
     ]);
   });
 
-  it('rejects all of a call that fails, and goes on with the next', async () => {
+  it('rejects all calls of a failed batch, and runs the next batch', async () => {
     let fails = true;
     const echo = gathered(async (items: readonly string[]) => {
       if (fails) throw new Error('away');
@@ -39,8 +39,8 @@ describe('gathered', () => {
     expect(await echo('c')).to.equal('c');
   });
 
-  describe('with several parallel calls', () => {
-    /** Calls that end when the test says so. */
+  describe('with several parallel batches', () => {
+    /** Batches that end when the test ends them. */
     const callsByHand = (options: { most?: number; atOnce?: number }) => {
       const calls: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
       const double = gathered(async (items: readonly number[]) => {
@@ -49,52 +49,56 @@ describe('gathered', () => {
         await promise;
         return items.map((item) => 2 * item);
       }, options);
-      return { double, calls, begun: () => calls.map(({ items }) => items) };
+      return { double, calls, startedBatches: () => calls.map(({ items }) => items) };
     };
     const turn = () => new Promise(setImmediate);
 
-    it('lets the next call begin once the one under way has lasted long, and not before', () =>
+    it('starts the next batch when the running batch lasts longer than usual, and not earlier', () =>
       withTimersStopped(async (advance) => {
-        const { double, calls, begun } = callsByHand({ atOnce: 2 });
+        const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const stuck = double(1);
         await turn();
         const others = [double(2), double(3)];
         await advance(usuallyHoldsMs - 1);
-        expect(begun()).to.deep.equal([[1]]);
+        expect(startedBatches()).to.deep.equal([[1]]);
         await advance(1);
-        expect(begun()).to.deep.equal([[1], [2, 3]]);
+        expect(startedBatches()).to.deep.equal([[1], [2, 3]]);
         calls[1]?.end();
         expect(await Promise.all(others)).to.deep.equal([4, 6]);
         const later = double(4);
         await turn();
-        expect(begun(), 'at once: nothing holds it').to.deep.equal([[1], [2, 3], [4]]);
+        expect(startedBatches(), 'starts immediately, because the first batch does not block it').to.deep.equal([
+          [1],
+          [2, 3],
+          [4],
+        ]);
         calls[2]?.end();
         calls[0]?.end();
         expect([await later, await stuck]).to.deep.equal([8, 2]);
       }));
 
-    it('has as many under way as it may, and begins the next when any of them ends', () =>
+    it('runs no more parallel batches than the limit, and starts the next batch when any batch ends', () =>
       withTimersStopped(async (advance) => {
-        const { double, calls, begun } = callsByHand({ atOnce: 3, most: 2 });
-        const asked = [1, 2, 3, 4, 5, 6, 7].map(double);
+        const { double, calls, startedBatches } = callsByHand({ atOnce: 3, most: 2 });
+        const results = [1, 2, 3, 4, 5, 6, 7].map(double);
         await turn();
         for (let rest = 0; rest < 10; rest++) await advance(usuallyHoldsMs);
-        expect(begun()).to.deep.equal([
+        expect(startedBatches()).to.deep.equal([
           [1, 2],
           [3, 4],
           [5, 6],
         ]);
         calls[1]?.end();
-        expect(await asked[3]).to.equal(8);
+        expect(await results[3]).to.equal(8);
         await turn();
-        expect(begun().slice(3)).to.deep.equal([[7]]);
+        expect(startedBatches().slice(3)).to.deep.equal([[7]]);
         for (const { end } of calls) end();
-        expect(await Promise.all(asked)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
+        expect(await Promise.all(results)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
       }));
 
-    it('keeps the errors of a call from other callers, and waits for a new call as for the first', () =>
+    it('keeps the error of a batch from callers of other batches, and makes them wait as usual', () =>
       withTimersStopped(async (advance) => {
-        const { double, calls, begun } = callsByHand({ atOnce: 2 });
+        const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const failing = double(1);
         await turn();
         const next = double(2);
@@ -103,7 +107,7 @@ describe('gathered', () => {
         expect(await failing.catch(({ message }: Error) => message)).to.equal('away');
         const last = double(3);
         await turn();
-        expect(begun(), 'the second call is young').to.deep.equal([[1], [2]]);
+        expect(startedBatches(), 'the second batch has just started').to.deep.equal([[1], [2]]);
         calls[1]?.end();
         expect(await next).to.equal(4);
         await turn();
@@ -111,14 +115,14 @@ describe('gathered', () => {
         expect(await last).to.equal(6);
       }));
 
-    it('runs one call at a time by default, however long it lasts', () =>
+    it('runs one batch at a time by default, however long the batch lasts', () =>
       withTimersStopped(async (advance) => {
-        const { double, calls, begun } = callsByHand({});
+        const { double, calls, startedBatches } = callsByHand({});
         const stuck = double(1);
         await turn();
         const next = double(2);
         await advance(60_000);
-        expect(begun()).to.deep.equal([[1]]);
+        expect(startedBatches()).to.deep.equal([[1]]);
         calls[0]?.end();
         expect(await stuck).to.equal(2);
         await turn();

@@ -4,20 +4,20 @@ import { validate, version } from 'uuid';
 import { idAfter, leastIdOf, newId, timeOfId } from '../../../platform/core/ids.ts';
 
 describe('new ids', () => {
-  const start = Date.now() + 1_000_000; // later than all ids of this process
+  const start = Date.now() + 1_000_000; // A time later than all ids of this process.
   let now = start;
-  beforeEach('a clock that the test sets', () => {
+  beforeEach('A clock that the test sets.', () => {
     now = start;
     mock.method(Date, 'now', () => now);
   });
   afterEach(() => {
     now = start - 1_000_000;
-    newId(); // the next one follows the real clock again
+    newId(); // The next id follows the real clock again.
     mock.restoreAll();
   });
   const make = (count: number) => Array.from({ length: count }, newId);
 
-  it('are of version 7 and of the time of the clock, each after the one before, also within a millisecond', () => {
+  it('are UUIDs of version 7 with the time of the clock, in ascending order even within a millisecond', () => {
     const ids = make(1_000);
     now += 1;
     ids.push(...make(10));
@@ -27,7 +27,7 @@ describe('new ids', () => {
     expect([timeOfId(ids[0] ?? ''), timeOfId(ids.at(-1) ?? '')]).to.deep.equal([start, start + 1]);
   });
 
-  it('stay in order while the clock goes back by up to 10 s', () => {
+  it('stay in ascending order if the clock goes back by up to 10 s', () => {
     const [before = ''] = make(1);
     now -= 10_000;
     const [after = ''] = make(1);
@@ -35,7 +35,7 @@ describe('new ids', () => {
     expect(timeOfId(after)).to.equal(start);
   });
 
-  it('follow a clock that goes back by more: it was wrong before', () => {
+  it('follow the clock if it goes back by more than 10 s, because it was wrong before', () => {
     make(1);
     now -= 10_001;
     const ids = make(100);
@@ -43,7 +43,7 @@ describe('new ids', () => {
     expect(ids.toSorted()).to.deep.equal(ids);
   });
 
-  it('lie between the least ids of their time and of the next', () => {
+  it('are between the smallest id of their millisecond and the smallest id of the next', () => {
     const [id = ''] = make(1);
     expect(leastIdOf(start) < id && id < leastIdOf(start + 1)).to.equal(true);
     expect(idAfter(leastIdOf(start))).to.equal(`${leastIdOf(start).slice(0, -1)}1`);

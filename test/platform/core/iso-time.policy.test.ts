@@ -10,7 +10,7 @@ const iso = (text: string, zone?: string) => {
 const ten = '2026-11-20T10:00:00.000Z';
 
 describe('times by ISO 8601', () => {
-  it('are read in every form of a calendar day with a time', async () => {
+  it('accepts every form of a calendar date with a time', async () => {
     await eachCase(
       [
         '2026-11-20T10:00:00Z',
@@ -32,25 +32,25 @@ describe('times by ISO 8601', () => {
     );
   });
 
-  it('count a fraction in the smallest unit that is written, and cut it to milliseconds', () => {
+  it('cuts a fraction of any unit to milliseconds', () => {
     expect(iso('2026-11-20T10:00:00,29Z')).to.equal('2026-11-20T10:00:00.290Z');
     expect(iso('2026-11-20T10:00:00.9999Z')).to.equal('2026-11-20T10:00:00.999Z');
     expect(iso('2026-11-20T10:30,5Z')).to.equal('2026-11-20T10:30:30.000Z');
     expect(iso('20261120T10.25Z')).to.equal('2026-11-20T10:15:00.000Z');
   });
 
-  it('may end a day at 24:00, and no later', () => {
+  it('accepts 24:00 as the end of a day, and nothing later', () => {
     expect(iso('2026-12-31T24:00:00Z')).to.equal('2027-01-01T00:00:00.000Z');
     expect(iso('2026-12-31T24:00:01Z')).to.equal('no time');
     expect(iso('2026-12-31T24:00:00.5Z')).to.equal('no time');
   });
 
-  it('are in the given zone if they state none', () => {
+  it('uses the given time zone if the text has no offset', () => {
     expect(iso('2026-11-20 07:00', '-03:00')).to.equal(ten);
     expect(iso('2026-11-20T10:00Z', '-03:00')).to.equal(ten);
   });
 
-  it('are none on days, at times and with offsets that do not exist', async () => {
+  it('refuses dates, times and offsets that do not exist', async () => {
     await eachCase(
       [
         '2026-02-30T10:00:00Z',
@@ -72,7 +72,7 @@ describe('times by ISO 8601', () => {
     expect(iso('2028-02-29T10:00:00Z')).to.equal('2028-02-29T10:00:00.000Z');
   });
 
-  it('are none in other forms', async () => {
+  it('refuses other formats', async () => {
     await eachCase(
       [
         '',

@@ -15,19 +15,19 @@ const refusalOf = (source: Uint8Array | string, bounds = jsonBounds): string => 
   return 'read';
 };
 
-describe('reading JSON from outside', () => {
-  it('reads bytes and text alike', () => {
+describe('parsing untrusted JSON', () => {
+  it('parses bytes and strings alike', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
         const text = JSON.stringify(value);
-        const wanted = JSON.parse(text) as unknown;
-        expect(readJson(bytes(text))).to.deep.equal(wanted);
-        expect(readJson(text)).to.deep.equal(wanted);
+        const expected = JSON.parse(text) as unknown;
+        expect(readJson(bytes(text))).to.deep.equal(expected);
+        expect(readJson(text)).to.deep.equal(expected);
       }),
     );
   });
 
-  it('ignores one byte-order mark, before blanks, too, and no second one', () => {
+  it('ignores one byte-order mark at the start, also before blanks, and refuses a second', () => {
     expect(readJson(Buffer.concat([mark, bytes('{"a":"é"}')]))).to.deep.equal({ a: 'é' });
     expect(readJson(Buffer.concat([mark, bytes(' \n[1]')]))).to.deep.equal([1]);
     expect(readJson('\uFEFF[1]')).to.deep.equal([1]);
@@ -35,7 +35,7 @@ describe('reading JSON from outside', () => {
     expect(refusalOf(Buffer.concat([mark, mark, bytes('{}')]))).to.equal('The body is not valid JSON.');
   });
 
-  it('refuses UTF-16 and UTF-32, with a mark and without, and broken UTF-8', async () => {
+  it('refuses UTF-16, UTF-32 and invalid UTF-8, with and without a byte-order mark', async () => {
     const utf16 = Buffer.from('\uFEFF{"a":1}', 'utf16le');
     await eachCase(
       [
@@ -53,18 +53,18 @@ describe('reading JSON from outside', () => {
     });
   });
 
-  it('lets the last of two properties of one name count, and gives __proto__ no power', () => {
+  it('uses the last of two properties with the same name, and sets no prototype by __proto__', () => {
     expect(readJson('{"a":1,"a":2}')).to.deep.equal({ a: 2 });
     const value = readJson('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
     expect(Object.getPrototypeOf(value)).to.equal(Object.prototype);
     expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
   });
 
-  it('reads halves of surrogate pairs, NUL characters and numbers beyond a double as they are', () => {
+  it('keeps lone surrogates, NUL characters and numbers beyond the range of a double', () => {
     expect(readJson('["\\ud800","\\u0000",1e999,-1e999]')).to.deep.equal(['\ud800', '\0', Infinity, -Infinity]);
   });
 
-  it('refuses 65 levels, whatever brackets strings hold', () => {
+  it('refuses 65 nested levels, and ignores brackets in strings', () => {
     const nested = (levels: number) => `${'['.repeat(levels)}"]]]\\"[[[\\\\"${']'.repeat(levels)}`;
     expect(refusalOf(nested(64))).to.equal('read');
     expect(refusalOf(nested(65))).to.equal('The body is nested deeper than 64 levels.');
@@ -72,7 +72,7 @@ describe('reading JSON from outside', () => {
     expect(refusalOf(JSON.stringify('['.repeat(100)))).to.equal('read');
   });
 
-  it('refuses one value more than the bound, in objects, arrays and both', () => {
+  it('refuses more values than the limit, in objects, arrays and a mix of them', () => {
     const numbers = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`;
     expect(refusalOf(numbers(10_000), noticeBounds)).to.equal('read');
     expect(refusalOf(numbers(10_001), noticeBounds)).to.equal('The body may hold at most 10000 values.');
@@ -84,11 +84,11 @@ describe('reading JSON from outside', () => {
     expect(refusalOf(JSON.stringify([','.repeat(50_000)]), noticeBounds)).to.equal('read');
   });
 
-  it('never quotes the input', () => {
+  it('never quotes the input in an error', () => {
     expect(refusalOf('{"email":"ada@example.com",}')).to.equal('The body is not valid JSON.');
   });
 
-  it('reads no further than the first excess: 1 MB of brackets takes less than 20 ms', () => {
+  it('stops reading at the first excess: 1 MB of brackets takes less than 20 ms', () => {
     const sources = ['['.repeat(1_048_576), '{"a":'.repeat(200_000), `[${'[],'.repeat(349_000)}1]`].map(bytes);
     for (const source of sources) refusalOf(source);
     const startedAt = performance.now();

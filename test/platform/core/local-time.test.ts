@@ -7,8 +7,8 @@ const at = (minute: string, days: number, zone: string, now: string) => {
   return nextMinuteOfDay(hour * 60 + rest, days, zone, new Date(now)).toISOString();
 };
 
-describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
-  it('is today if it is not past, else tomorrow, and after the skipped days', () => {
+describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
+  it('returns today if the time is not past, otherwise tomorrow, and adds the skipped days', () => {
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00Z')).to.equal('2026-01-10T08:00:00.000Z');
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00.001Z')).to.equal('2026-01-11T08:00:00.000Z');
     expect(at('09:00', 2, 'Europe/Berlin', '2026-01-10T07:00:00Z')).to.equal('2026-01-12T08:00:00.000Z');
@@ -20,7 +20,7 @@ describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
     ['America/New_York', '02:30', '2026-03-08T05:30:00Z', '2026-03-08T07:00:00.000Z'],
     ['Australia/Lord_Howe', '02:15', '2026-10-03T14:00:00Z', '2026-10-03T15:30:00.000Z'],
   ] as const)
-    it(`is the first instant after the gap where clocks are set forward over it: ${zone}`, () => {
+    it(`returns the first instant after the gap if clocks skip the time of day: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
@@ -29,28 +29,28 @@ describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
     ['America/New_York', '01:30', '2026-11-01T04:30:00Z', '2026-11-01T05:30:00.000Z'],
     ['Australia/Lord_Howe', '01:45', '2026-04-04T13:00:00Z', '2026-04-04T14:45:00.000Z'],
   ] as const)
-    it(`is the first of two where clocks are set back over it: ${zone}`, () => {
+    it(`returns the first of two instants if clocks repeat the time of day: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
-  it('is tomorrow between the two: the first of them is past', () => {
+  it('returns tomorrow between the two instants of a repeated time of day', () => {
     expect(at('02:30', 0, 'Europe/Berlin', '2026-10-25T00:45:00Z')).to.equal('2026-10-26T01:30:00.000Z');
   });
 });
 
-describe('next opening of a window of the day', () => {
+describe('the next opening of a daily time window', () => {
   const minute = 60_000;
   const minuteOf = (text: string) => {
     const [hours = 0, rest = 0] = text.split(':').map(Number);
     return hours * 60 + rest;
   };
   const cases = [
-    ['a window that is open', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T09:00:00Z', '2026-01-10T09:00:00.000Z'],
+    ['an open window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T09:00:00Z', '2026-01-10T09:00:00.000Z'],
     ['before the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T07:00:00Z', '2026-01-10T08:00:00.000Z'],
     ['after the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T17:00:00Z', '2026-01-11T08:00:00.000Z'],
     ['over midnight', '22:00', '06:00', 'Asia/Tokyo', '2026-01-10T03:00:00Z', '2026-01-10T13:00:00.000Z'],
     [
-      'the second hour that comes twice',
+      'the second pass of a repeated hour',
       '01:30',
       '05:00',
       'America/New_York',
@@ -58,32 +58,53 @@ describe('next opening of a window of the day', () => {
       '2027-11-07T06:30:00.000Z',
     ],
     [
-      'the first hour that comes twice',
+      'the first pass of a repeated hour',
       '01:30',
       '05:00',
       'America/New_York',
       '2027-11-07T05:10Z',
       '2027-11-07T05:30:00.000Z',
     ],
-    ['a beginning in a gap', '02:30', '05:00', 'America/New_York', '2027-03-14T05:00Z', '2027-03-14T07:00:00.000Z'],
     [
-      'a beginning in a gap of half an hour',
+      'a window that begins in a clock gap',
+      '02:30',
+      '05:00',
+      'America/New_York',
+      '2027-03-14T05:00Z',
+      '2027-03-14T07:00:00.000Z',
+    ],
+    [
+      'a window that begins in a clock gap of half an hour',
       '02:15',
       '05:00',
       'Australia/Lord_Howe',
       '2026-10-03T14:00Z',
       '2026-10-03T15:30:00.000Z',
     ],
-    ['a window within a gap', '02:15', '02:45', 'America/New_York', '2027-03-14T05:00Z', '2027-03-15T06:15:00.000Z'],
-    ['midnight in a gap', '00:00', '05:00', 'America/Santiago', '2026-09-06T03:00Z', '2026-09-06T04:00:00.000Z'],
+    [
+      'a window inside a clock gap',
+      '02:15',
+      '02:45',
+      'America/New_York',
+      '2027-03-14T05:00Z',
+      '2027-03-15T06:15:00.000Z',
+    ],
+    [
+      'midnight inside a clock gap',
+      '00:00',
+      '05:00',
+      'America/Santiago',
+      '2026-09-06T03:00Z',
+      '2026-09-06T04:00:00.000Z',
+    ],
   ] as const;
   for (const [what, from, to, zone, now, opening] of cases)
-    it(`is right for ${what}`, () =>
+    it(`returns the expected instant for ${what}`, () =>
       expect(nextOpening({ from: minuteOf(from), to: minuteOf(to) }, zone, new Date(now)).toISOString()).to.equal(
         opening,
       ));
 
-  it('is the first minute at which the clock of the zone shows a time within it', () => {
+  it('returns the first minute at which the local clock is inside the window', () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca', 'America/Santiago'];
     const changes = ['2026-03-29', '2026-10-25', '2026-03-08', '2026-11-01', '2026-04-05', '2026-10-04', '2026-09-06'];
     const clocks = new Map(
@@ -92,7 +113,7 @@ describe('next opening of a window of the day', () => {
         return [zone, new Intl.DateTimeFormat('en-GB', options)] as const;
       }),
     );
-    const shown = (zone: string, time: number) => minuteOf(clocks.get(zone)?.format(time) ?? '');
+    const minuteAt = (zone: string, time: number) => minuteOf(clocks.get(zone)?.format(time) ?? '');
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -103,7 +124,7 @@ describe('next opening of a window of the day', () => {
         (zone, day, offset, from, length) => {
           const window = { from, to: (from + length) % 1_440 };
           const isOpen = (time: number) => {
-            const clock = shown(zone, time);
+            const clock = minuteAt(zone, time);
             if (window.from < window.to) return clock >= window.from && clock < window.to;
             return clock >= window.from || clock < window.to;
           };
@@ -118,7 +139,7 @@ describe('next opening of a window of the day', () => {
   });
 });
 
-describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
+describe('a local date and 8:00 of that date (COMM-17)', () => {
   const minute = 60_000;
 
   for (const [zone, from, days, mornings] of [
@@ -146,7 +167,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       2,
       { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
     ],
-    // The skipped day, and the repeated day, each with its 8:00.
+    // The skipped day and the repeated day, each with 8:00.
     [
       'Pacific/Kwajalein',
       '1993-08-20T12:00:00Z',
@@ -160,7 +181,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       { '1969-09-30': '1969-09-29T21:00', '1969-10-01': '1969-10-01T20:00' },
     ],
   ] as const)
-    it(`comes once for each date, over changes of the clock: ${zone}, ${from.slice(0, 10)}`, () => {
+    it(`returns each date once across clock changes: ${zone}, ${from.slice(0, 10)}`, () => {
       const found: Record<string, string> = {};
       const ends: Record<string, string> = {};
       for (let now = Date.parse(from); now < Date.parse(from) + days * 86_400_000; now += 15 * minute) {
@@ -172,7 +193,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       expect(found).to.deep.equal(mornings);
     });
 
-  it('ends when the next date begins, also if its midnight is skipped', () => {
+  it('ends a date when the next date begins, even if clocks skip midnight', () => {
     expect(localDateOf(480, 'America/Sao_Paulo', new Date('2018-11-03T15:00:00Z'))).to.deep.equal({
       date: '2018-11-03',
       at: new Date('2018-11-03T11:00:00Z'),
@@ -184,7 +205,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
   });
 });
 
-describe('the month of a club (DEC-154)', () => {
+describe('the calendar month of a club (DEC-154)', () => {
   const monthAt = (zone: string, now: string) => {
     const { month, startsAt, endsAt } = localMonthOf(zone, new Date(now));
     return [month, startsAt.toISOString(), endsAt.toISOString()];
@@ -198,16 +219,16 @@ describe('the month of a club (DEC-154)', () => {
       ['2026-04-01', '2026-03-31T11:00:00.000Z', '2026-04-30T12:00:00.000Z'],
     ],
     ['Europe/Berlin', '2026-12-31T23:00:00Z', ['2027-01-01', '2026-12-31T23:00:00.000Z', '2027-01-31T23:00:00.000Z']],
-    // Clocks are set forward over the midnight that begins the month.
+    // Clocks skip the midnight that begins the month.
     ['Africa/Cairo', '1982-10-01T12:00:00Z', ['1982-10-01', '1982-09-30T21:00:00.000Z', '1982-10-31T22:00:00.000Z']],
-    // A day is left out, and the month ends as it should.
+    // The time zone skips a day, and the month still ends at its last midnight.
     ['Pacific/Apia', '2011-12-29T20:00:00Z', ['2011-12-01', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z']],
   ] as const)
-    it(`begins and ends with the local midnight: ${zone}, ${now}`, () => {
+    it(`begins and ends at local midnight: ${zone}, ${now}`, () => {
       expect(monthAt(zone, now)).to.deep.equal(month);
     });
 
-  it('is one for each instant: clocks that are set back over midnight begin no month before again', () => {
+  it('has one month for each instant, even if clocks repeat the midnight that begins it', () => {
     const months = ['2009-11-01T02:59:59Z', '2009-11-01T03:00:00Z', '2009-11-01T03:30:00Z'].map((now) =>
       monthAt('America/Goose_Bay', now),
     );
@@ -220,7 +241,7 @@ describe('the month of a club (DEC-154)', () => {
   });
 
   for (const zone of ['Europe/Berlin', 'America/Goose_Bay', 'Africa/Cairo', 'Pacific/Apia', 'Africa/Casablanca'])
-    it(`follows the month before without a gap and without an overlap: ${zone}, 2008 to 2013`, () => {
+    it(`begins each month at the end of the month before: ${zone}, 2008 to 2013`, () => {
       let end = localMonthOf(zone, new Date('2008-01-15T12:00:00Z')).endsAt;
       for (let months = 0; months < 12 * 6; months++) {
         const next = localMonthOf(zone, end);

@@ -1,4 +1,4 @@
-/** Names that go into mails to people who never confirmed an address (DEC-64). */
+/** Names in e-mails to people who never confirmed an address (DEC-64). */
 import { expect } from 'chai';
 import { mayStandInMail, plainName } from '../../../platform/core/names.ts';
 
@@ -11,7 +11,7 @@ const fault = (name: string): string => {
 };
 
 describe('plainName', () => {
-  it('keeps letters, composes accents and makes blanks single', () => {
+  it('keeps letters, composes accents and joins blanks', () => {
     expect(plainName(' Jose\u0301  da\tSilva ')).to.equal('José da Silva');
     expect(plainName('Ada\r\n')).to.equal('Ada');
     expect(plainName('Ｃｌｕｂ')).to.equal('Ｃｌｕｂ');
@@ -19,18 +19,18 @@ describe('plainName', () => {
   });
 
   for (const [name, words] of [
-    ['\u200b\u3164', 'must have a character that can be seen'],
-    ['Ada\nBcc: eve@example', 'must stand in one line'],
-    ['Ada\u2028Eve', 'must stand in one line'],
-    ['Ana\u202e', 'must not hold control or format characters'],
-    ['ＥＶＩＬ．ＣＯＭ', 'must not hold a web address'],
-    ['evil。com', 'must not hold a web address'],
-    ['<img/src=x/onerror=alert(1)>', 'must not hold a tag of HTML'],
+    ['\u200b\u3164', 'must have a visible character'],
+    ['Ada\nBcc: eve@example', 'must be on one line'],
+    ['Ada\u2028Eve', 'must be on one line'],
+    ['Ana\u202e', 'must not contain control or format characters'],
+    ['ＥＶＩＬ．ＣＯＭ', 'must not contain a web address'],
+    ['evil。com', 'must not contain a web address'],
+    ['<img/src=x/onerror=alert(1)>', 'must not contain an HTML tag'],
   ] as const)
-    it(`names the field and the fault of ${JSON.stringify(name)}`, () =>
+    it(`reports the field and the problem of ${JSON.stringify(name)}`, () =>
       expect(fault(name)).to.contain(`organization.name ${words}`));
 
-  it('tells which names from elsewhere may stand in a mail', () => {
+  it('decides which imported names may appear in an e-mail', () => {
     expect(['Ada', 'evil.zip', 'Ada\u2066', 'علی\u200cرضا'].map(mayStandInMail)).to.deep.equal([
       true,
       false,

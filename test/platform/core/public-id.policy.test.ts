@@ -4,8 +4,8 @@ import { publicIdsFrom } from '../../../platform/core/public-id.policy.ts';
 
 const first = (title: string) => publicIdsFrom(title, 'lesson', () => 'abcdef').next().value;
 
-describe('public ids made from titles', () => {
-  it('have the title’s words in Latin letters and digits', () => {
+describe('public ids from titles', () => {
+  it('contain the words of the title in Latin letters and digits', () => {
     const titles = {
       'Knots for Beginners!': 'knots-for-beginners',
       ' Nós & laços №7 ': 'nos-lacos-no7',
@@ -20,7 +20,7 @@ describe('public ids made from titles', () => {
     expect(first(`${'x'.repeat(23)} y`)).to.equal('x'.repeat(23));
   });
 
-  it('have the numbers 2 to 5 at their end when they are taken, and then a drawn ending each', () => {
+  it('end with 2 to 5 if an equal id exists, and with a random suffix after that', () => {
     let drawn = 0;
     const candidates = publicIdsFrom('Knots', 'lesson', () => `drawn${++drawn}`);
     expect(Array.from({ length: 7 }, () => candidates.next().value)).to.deep.equal([
@@ -34,7 +34,7 @@ describe('public ids made from titles', () => {
     ]);
   });
 
-  it('match the contract for any title, and six candidates differ', () => {
+  it('match the contract for any title, with six different candidates', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (title) => {
         const candidates = publicIdsFrom(title, 'course', () => '0a1b2c3');

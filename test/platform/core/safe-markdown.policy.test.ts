@@ -1,4 +1,4 @@
-/** Answers without images and without raw HTML, however they are cut into deltas. */
+/** Model answers lose images and raw HTML, however the stream splits them. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
@@ -9,7 +9,7 @@ const stripped = (...chunks: readonly string[]): string => {
   return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()].join('');
 };
 
-/** The kinds of tokens that a Markdown renderer finds, and the addresses of links that lead elsewhere than they may. */
+/** The token types that a Markdown renderer finds, and the link addresses that are not allowed. */
 function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   const kinds = new Set<string>();
   const bad: string[] = [];
@@ -23,7 +23,7 @@ function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   return { kinds, bad };
 }
 
-/** Parts of Markdown, and of attacks on its readers. */
+/** Fragments of Markdown and of known attacks on readers. */
 const piece = fc.oneof(
   {
     weight: 6,
@@ -82,7 +82,7 @@ const piece = fc.oneof(
 const nasty = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
 
 describe('the Markdown of an answer (DEC-55)', () => {
-  it('has no image, raw HTML or bad link for a renderer, whatever the model writes', () => {
+  it('gives a renderer no image, raw HTML or forbidden link, whatever the model writes', () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const { kinds, bad } = foundIn(stripped(text));
@@ -93,7 +93,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('is the same however the stream cuts it, and what is written never changes afterwards', () => {
+  it('has the same output for every split of the stream, and never changes written output', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat({ max: 9 })), (text, cuts) => {
         const chunks: string[] = [];
@@ -120,7 +120,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('leaves other Markdown as it is', () => {
+  it('keeps other Markdown unchanged', () => {
     const texts = [
       'A *bend* joins **two** ropes: 1 < 2, a <- b, x<3, done!\n\n- one\n- [two](https://a.example)\n',
       '| a | b |\n| - | - |\n| 1 | 2 |\n',
@@ -130,7 +130,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('leaves code as it is: spans on a line, and fences at the margin', () => {
+  it('keeps code unchanged: code spans on one line, and fences without indent', () => {
     const texts = [
       'Use `<div>` or (`![alt](src)`), **`vec![1]`** and ``a ` <b>``; 用`<p>`元素.\n',
       '```html\n<div>\n  ![x](y)\n</div>\n```\n\nThen `<b>`.\n',
@@ -143,7 +143,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('takes nothing for code where renderers could disagree', () => {
+  it('treats text as normal text if renderers disagree about whether it is code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -179,26 +179,26 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['a span in the next paragraph after a link', '[a](b)\n\n`![x](y)`', '[a](b)\n\n`![x](y)`'],
     ['a span of two backticks around one', '``a` ![x](y)``', '``a` ![x](y)``'],
     ['a span that has the end of a cell', '`a|![x](y)`', '`a|! [x](y)`'],
-    ['a span that only a longer run of backticks could close', '`<b>``', '`&lt;b>``'],
+    ['a span that only a longer run of backticks can close', '`<b>``', '`&lt;b>``'],
     ['a span of three backticks that begins a line', '```![x](y)```', '```! [x](y)```'],
-    ['what is below a span of three backticks that begins a line', '```a```\n![x](y)', '```a```\n! [x](y)'],
-    ['a span after one of three backticks in its line', 'a ```b``` `![x](y)`', 'a ```b``` `![x](y)`'],
+    ['the lines below a span of three backticks that begins a line', '```a```\n![x](y)', '```a```\n! [x](y)'],
+    ['a span after a span of three backticks in its line', 'a ```b``` `![x](y)`', 'a ```b``` `![x](y)`'],
     ['a span that ends on another line', '`a\n![x](y)`', '`a\n! [x](y)`'],
     ['a span after one tilde that begins a line', '~5 `![x](y)`', '~5 `![x](y)`'],
     ['a span after two tildes that begin a line', '~~a~~ `![x](y)`', '~~a~~ `![x](y)`'],
     ['a tag after an escaped backslash', '\\\\<b>', '\\\\&lt;b>'],
     ['a span without an end', '`![x](y)', '`! [x](y)'],
-    ['a span after one without an end', '`` a\n`![x](y)`', '`` a\n`! [x](y)`'],
+    ['a span after a span without an end', '`` a\n`![x](y)`', '`` a\n`! [x](y)`'],
     ['a fence at the end of a text', '```\n![x](y)\n```', '```\n![x](y)\n```'],
     ['a fence without an end', '```\n![x](y)', '```\n![x](y)'],
     ['a span after a fence that is closed by a longer one', '```\n`````  \n`![x](y)`', '```\n`````  \n`![x](y)`'],
     ['a span after a fence that is closed with an indent of 3', '```\n   ```\n`![x](y)`', '```\n   ```\n`![x](y)`'],
-    ['a fence that a line with marks in its words does not close', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
+    ['a fence that a line with its marks inside words does not close', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
     ['a fence that a line with marks and words does not close', '```\n``` a\n![x](y)', '```\n``` a\n![x](y)'],
-    ['a fence that some close by an indent of 4', '```\n    ```\n![x](y)', '```\n    ```\n! [x](y)'],
-    ['a fence that some close by marks of both kinds', '```\n``` ~\n![x](y)', '```\n``` ~\n! [x](y)'],
+    ['a fence that some renderers close by an indent of 4', '```\n    ```\n![x](y)', '```\n    ```\n! [x](y)'],
+    ['a fence that some renderers close by marks of both kinds', '```\n``` ~\n![x](y)', '```\n``` ~\n! [x](y)'],
     [
-      'all after a fence that only some take for closed',
+      'all text after a fence that only some renderers consider closed',
       '```\n    ```\n\n```\n![x](y)',
       '```\n    ```\n\n```\n! [x](y)',
     ],
@@ -207,9 +207,9 @@ describe('the Markdown of an answer (DEC-55)', () => {
       '```a`\n![x](y)\n\n```\n![x](y)',
       '```a`\n! [x](y)\n\n```\n![x](y)',
     ],
-    ['all after tildes with a tilde in their words', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
+    ['all text after tildes with a tilde in their info string', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
     [
-      'all after a fence that may be the address of a label',
+      'all text after a fence that may be the address of a label',
       '[a]:\n```\n\n```\n![x](y)',
       '[a]&#58;\n```\n\n```\n! [x](y)',
     ],
@@ -221,35 +221,47 @@ describe('the Markdown of an answer (DEC-55)', () => {
       ' ```\n ````  \n\n`![x](y)`',
       ' ```\n ````  \n\n`![x](y)`',
     ],
-    ['what stands in a fence in a list', '  ```\n  ![x](y)\n  ```', '  ```\n  ! [x](y)\n  ```'],
+    ['the content of a fence in a list', '  ```\n  ![x](y)\n  ```', '  ```\n  ! [x](y)\n  ```'],
     ['a span in a fence in a list', '  ```\n\n  `![x](y)`', '  ```\n\n  `! [x](y)`'],
     [
-      'all after a fence in a list that is closed at another column',
+      'all text after a fence in a list that closes at another column',
       '  ```\n ```\n\n`![x](y)`',
       '  ```\n ```\n\n`! [x](y)`',
     ],
-    ['all after a fence in a list that begins another item', '- ```\n- ```\n\n`![x](y)`', '- ```\n- ```\n\n`! [x](y)`'],
-    ['all after a fence in a list whose end has a word', '  ```\n  ``` a\n\n`![x](y)`', '  ```\n  ``` a\n\n`! [x](y)`'],
     [
-      'all after a fence in a list with other marks',
+      'all text after a fence in a list that begins another item',
+      '- ```\n- ```\n\n`![x](y)`',
+      '- ```\n- ```\n\n`! [x](y)`',
+    ],
+    [
+      'all text after a fence in a list whose closing line has a word',
+      '  ```\n  ``` a\n\n`![x](y)`',
+      '  ```\n  ``` a\n\n`! [x](y)`',
+    ],
+    [
+      'all text after a fence in a list with other marks',
       '  ```\n  ~~~\n  ```\n\n`![x](y)`',
       '  ```\n  ~~~\n  ```\n\n`! [x](y)`',
     ],
     [
-      'all after a fence in a list that ends with its item',
+      'all text after a fence in a list that ends with its item',
       '  ```\n a\n  ```\n\n`![x](y)`',
       '  ```\n a\n  ```\n\n`! [x](y)`',
     ],
     [
-      'a span after a fence in a list whose lines are in its column',
+      'a span after a fence in a list whose lines begin at its column',
       '  ```\n  a\n  ```\n\n`![x](y)`',
       '  ```\n  a\n  ```\n\n`![x](y)`',
     ],
-    ['all after a fence in a quote', '> ```\n\n`![x](y)`', '> ```\n\n`! [x](y)`'],
-    ['all after a fence in a quote that closes outside it', '> ```\n  ```\n\n`![x](y)`', '> ```\n  ```\n\n`! [x](y)`'],
-    ['all after a fence behind a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
+    ['all text after a fence in a quote', '> ```\n\n`![x](y)`', '> ```\n\n`! [x](y)`'],
     [
-      'all after a fence behind a tab that closes behind a space',
+      'all text after a fence in a quote that closes outside the quote',
+      '> ```\n  ```\n\n`![x](y)`',
+      '> ```\n  ```\n\n`! [x](y)`',
+    ],
+    ['all text after a fence behind a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
+    [
+      'all text after a fence behind a tab that closes behind a space',
       '\t```\n ```\n\n`![x](y)`',
       '\t```\n ```\n\n`! [x](y)`',
     ],
@@ -263,26 +275,30 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['a link of the web', '[x](https://a.example/?q=1)', '[x](https://a.example/?q=1)'],
     ['a link to a mail address', '[x](mailto:a@b.example)', '[x](mailto:a@b.example)'],
     ['a link within the site', '[x](/a) [y](#b) [z](c.html)', '[x](/a) [y](#b) [z](c.html)'],
-    ['a link that runs', '[x](javascript:alert(1))', '[x]&#40;javascript:alert(1))'],
-    ['a link that runs, in another spelling', '[x](java&#115;cript:alert(1))', '[x]&#40;java&#115;cript:alert(1))'],
+    ['a link that runs a script', '[x](javascript:alert(1))', '[x]&#40;javascript:alert(1))'],
+    [
+      'a link that runs a script, in another spelling',
+      '[x](java&#115;cript:alert(1))',
+      '[x]&#40;java&#115;cript:alert(1))',
+    ],
     ['a link with data', '[x](data:text/html,y)', '[x]&#40;data:text/html,y)'],
-    ['a link that leaves the site without a scheme', '[x](//e.example)', '[x]&#40;//e.example)'],
+    ['a link to another site without a scheme', '[x](//e.example)', '[x]&#40;//e.example)'],
     [
       'a link to a file of the library',
       '[x](media:7c9e6679-7425-40de-944b-e07fc1f90ae7)',
       '[x]&#40;media:7c9e6679-7425-40de-944b-e07fc1f90ae7)',
     ],
-    ['a label that runs', '[x][y]\n\n[y]: javascript:alert(1)', '[x][y]\n\n[y]&#58; javascript:alert(1)'],
+    ['a label that runs a script', '[x][y]\n\n[y]: javascript:alert(1)', '[x][y]\n\n[y]&#58; javascript:alert(1)'],
     ['a label of the web', '[x][y]\n\n[y]: https://a.example', '[x][y]\n\n[y]: https://a.example'],
-    ['an address that runs', '<javascript:alert(1)>', '&lt;javascript:alert(1)>'],
-    ['a link that runs, as code', '`[x](javascript:alert(1))`', '`[x](javascript:alert(1))`'],
+    ['an address that runs a script', '<javascript:alert(1)>', '&lt;javascript:alert(1)>'],
+    ['a link that runs a script, as code', '`[x](javascript:alert(1))`', '`[x](javascript:alert(1))`'],
   ] as const)
     it(`${text === expected ? 'keeps' : 'changes'} ${what}`, () => {
       expect(stripped(text)).to.equal(expected);
       expect(stripped(...text.split(''))).to.equal(expected);
     });
 
-  it('holds an address back until its beginning decides', () => {
+  it('delays an address until its beginning shows whether it is allowed', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('see [x](')).to.equal('see [x');
     expect(stripper.push('https:')).to.equal('');
@@ -293,14 +309,14 @@ describe('the Markdown of an answer (DEC-55)', () => {
     expect(stripper.cutsLinks()).to.equal(true);
   });
 
-  it('gives up on an address that does not begin for 180 characters', () => {
+  it('stops waiting for an address that does not begin within 180 characters', () => {
     const stripper = createMarkdownStripper();
     const written = stripper.push('[x](' + 'a'.repeat(600));
     expect(written).to.equal('[x]&#40;' + 'a'.repeat(600));
     expect(createMarkdownStripper().push('[x](' + ' '.repeat(600))).to.equal('[x]&#40;' + ' '.repeat(600));
   });
 
-  it('holds the beginning of an address back, and no other tag', () => {
+  it('delays the beginning of an address, and no other tag', () => {
     const pushed = (...chunks: string[]) => {
       const stripper = createMarkdownStripper();
       return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()];
@@ -314,13 +330,13 @@ describe('the Markdown of an answer (DEC-55)', () => {
     expect(pushed('a <')).to.deep.equal(['a ', '<']);
   });
 
-  it('ends all lines in one way, however a stream cuts them', () => {
+  it('ends all lines with the same character, however the stream splits them', () => {
     expect(stripped('a\r\nb\rc\n\rd\r\n')).to.equal('a\nb\nc\n\nd\n');
     expect(stripped('a\r', '', '\nb', '\nc')).to.equal('a\nb\nc');
     expect(stripped('\n', 'a')).to.equal('\na');
   });
 
-  it('holds back no more than a line, and ordinary words not at all', () => {
+  it('delays at most one line, and never ordinary words', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('A bend joins')).to.equal('A bend joins');
     expect(stripper.push(' two!')).to.equal(' two');

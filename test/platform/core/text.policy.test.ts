@@ -16,7 +16,7 @@ describe('foldEmail', () => {
     expect(foldEmail('Zoe\u0308@example.com')).to.equal(foldEmail('ZO\u00cb@example.com'));
   });
 
-  it('gives the same result when applied twice', () => {
+  it('returns the same result when it is applied twice', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (email) => {
         expect(foldEmail(foldEmail(email))).to.equal(foldEmail(email));
@@ -25,7 +25,7 @@ describe('foldEmail', () => {
     );
   });
 
-  it('keeps dots and tags, which make different addresses', () => {
+  it('keeps dots and tags, because they make different addresses', () => {
     expect(foldEmail('a.da+x@example.com')).to.equal('a.da+x@example.com');
   });
 });
@@ -112,8 +112,8 @@ describe('holdsWebAddress', () => {
     'And so on …',
     '10.000 passos',
   ];
-  for (const text of addresses) it(`finds one in: ${text}`, () => expect(holdsWebAddress(text)).to.equal(true));
-  for (const text of names) it(`finds none in: ${text}`, () => expect(holdsWebAddress(text)).to.equal(false));
+  for (const text of addresses) it(`finds an address in: ${text}`, () => expect(holdsWebAddress(text)).to.equal(true));
+  for (const text of names) it(`finds no address in: ${text}`, () => expect(holdsWebAddress(text)).to.equal(false));
 });
 
 describe('holdsUnseenCharacters', () => {
@@ -136,7 +136,7 @@ describe('holdsUnseenCharacters', () => {
     'Ana\u{e0041}',
     '🏴\u{e0067}',
   ])
-    it(`finds one in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(true));
+    it(`finds an address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(true));
 
   for (const name of [
     'Ana',
@@ -153,7 +153,7 @@ describe('holdsUnseenCharacters', () => {
     '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
     '葛\u{e0100}城',
   ])
-    it(`finds none in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(false));
+    it(`finds no address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(false));
 });
 
 describe('hasVisible', () => {
@@ -176,13 +176,13 @@ describe('hasVisible', () => {
     '\u{e0020}',
     '\u17b4',
   ])
-    it(`sees nothing in ${JSON.stringify(text)}`, () => expect(hasVisible(text)).to.equal(false));
+    it(`finds no visible character in ${JSON.stringify(text)}`, () => expect(hasVisible(text)).to.equal(false));
   for (const text of ['a', '文', '🎓', '1', '-', 'क्', '\u200bx', 'ﷺ', '…'])
-    it(`sees something in ${JSON.stringify(text)}`, () => expect(hasVisible(text)).to.equal(true));
+    it(`finds a visible character in ${JSON.stringify(text)}`, () => expect(hasVisible(text)).to.equal(true));
 });
 
 describe('patterns of searches', () => {
-  it('fold a search as names and addresses are folded', () => {
+  it('fold the search text in the same way as names and addresses', () => {
     expect(likePattern('50%_')).to.equal('%50\\%\\_%');
     expect(emailPattern(' ZOE@Example.com ')).to.equal('%zoe@example.com%');
     expect(emailPattern('ｚｏｅ＠Example')).to.equal('%zoe@example%');

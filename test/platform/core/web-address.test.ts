@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import { holdsUnseenCharacters, holdsWebAddress } from '../../../platform/core/text.policy.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
-describe('a web address in a text', () => {
-  it('is found by its scheme where a pattern for the whole scheme finds it', () => {
+describe('searching a text for a web address', () => {
+  it('finds the addresses that a regular expression for the whole scheme finds', () => {
     const whole = /[a-z][a-z0-9+.-]*:\/\//iu;
     const pieces = ['a', 'Z', '1', '+', '-', '.', ':', '/', '://', ' ', '_', '\u212a', '\u017f', 'é'];
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...pieces), maxLength: 8 }), (text) => {
-        // Names under a domain are another part of the pattern.
+        // Another part of the pattern finds names without a scheme.
         const withoutNames = text.replaceAll('.', '+');
         expect(holdsWebAddress(withoutNames), withoutNames).to.equal(whole.test(withoutNames));
       }),
@@ -17,19 +17,19 @@ describe('a web address in a text', () => {
     );
   });
 
-  it('is looked for in a time that grows with the text alone', () => {
+  it('takes time in proportion to the length of the text', () => {
     for (const piece of ['a', 'a+', 'a.', '1', 'www', ':/'])
       expectLinear(piece, manyTimes(piece), holdsWebAddress, 16_000);
   }).timeout(30_000);
 });
 
-describe('characters that people do not see', () => {
-  it('are found in a time that grows with the text alone', () => {
+describe('removing invisible characters', () => {
+  it('takes time in proportion to the length of the text', () => {
     for (const piece of ['\u0610', '\u0628\u200d', '\u0610\u200d', '\u200d', '\u{1f3f4}\u{e0067}'])
       expectLinear(piece, manyTimes(piece), holdsUnseenCharacters, 16_000);
   }).timeout(30_000);
 
-  it('leave out the same joiners as a pattern that looks back from each place', () => {
+  it('keeps the joiners that a regular expression with lookbehind keeps', () => {
     const joining = ['Arab', 'Deva', 'Mong'].map((script) => String.raw`\p{Script=${script}}`).join('');
     const asBefore = new RegExp(String.raw`(?<=[${joining}]\p{M}*)[\u200c\u200d](?=[${joining}])`, 'gu');
     fc.assert(

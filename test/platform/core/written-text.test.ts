@@ -1,4 +1,4 @@
-/** The text of members, as renderers show it that let raw HTML through. The oracle is an HTML parser. */
+/** The text of members as a renderer shows it that allows raw HTML. The oracle is an HTML parser. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
@@ -26,19 +26,19 @@ const attributes = new Set(['href', 'title', 'class', 'start', 'align', 'type', 
 const schemes = new Set(['http:', 'https:', 'mailto:', 'media:']);
 const site = 'https://club.example';
 
-/** @returns what the HTML has beyond a short list of elements, attributes and addresses */
+/** @returns Returns the elements, attributes and addresses that are not on a short list. */
 function beyond(html: string, images: readonly string[] = []): string[] {
   const found: string[] = [];
   const parser = new Parser({
-    onopentag(name, given) {
-      if (!elements.has(name) && !(name === 'img' && images.some((begin) => given['src']?.startsWith(begin))))
+    onopentag(name, pairs) {
+      if (!elements.has(name) && !(name === 'img' && images.some((begin) => pairs['src']?.startsWith(begin))))
         found.push(`<${name}>`);
-      for (const [attribute, value] of Object.entries(given)) {
+      for (const [attribute, value] of Object.entries(pairs)) {
         if (attribute === 'src' && name === 'img') continue;
         if (!attributes.has(attribute) || (attribute === 'style' && !/^text-align:\s?\w+;?$/.test(value)))
           found.push(`${attribute}=${value}`);
       }
-      if (given['href'] !== undefined && !leadsToKnownPlace(given['href'])) found.push(`href=${given['href']}`);
+      if (pairs['href'] !== undefined && !leadsToKnownPlace(pairs['href'])) found.push(`href=${pairs['href']}`);
     },
     oncomment: () => found.push('<!---->'),
     onprocessinginstruction: (name) => found.push(`<${name}>`),
@@ -47,7 +47,7 @@ function beyond(html: string, images: readonly string[] = []): string[] {
   return found;
 }
 
-/** Read by the parser of addresses that browsers have; a host that a link names must be behind a scheme. */
+/** Parses an address like a browser. A link with a host must have a scheme. */
 function leadsToKnownPlace(href: string): boolean {
   const url = URL.parse(href, site);
   if (url === null) return true; // leads nowhere
@@ -154,15 +154,15 @@ const links: readonly string[] = [
   '[x](tel:+351)',
 ];
 
-describe('what members write (DEC-148)', () => {
+describe('the Markdown of members (DEC-148)', () => {
   for (const text of tags) {
-    it(`shows as text: ${JSON.stringify(text)}`, () => {
+    it(`shows ${JSON.stringify(text)} as text`, () => {
       expectSafe(text, 'markdown', [media]);
       expectSafe(text, 'lesson', [media, 'https://']);
       expectSafe(text, 'plain');
       expect(beyond(safeText(text, 'plain') ?? ''), 'without a renderer').to.deep.equal([]);
     });
-    it(`is not refused: ${JSON.stringify(text)}`, () => expect(safeText(text, 'markdown')).to.be.a('string'));
+    it(`accepts ${JSON.stringify(text)}`, () => expect(safeText(text, 'markdown')).to.be.a('string'));
   }
 
   for (const text of links)
@@ -210,12 +210,12 @@ describe('what members write (DEC-148)', () => {
     '`<b>` and `[x](javascript:alert(1))`',
     '```html\n<img src=x onerror=alert(1)>\n```\n',
     '[ ] open\n- [x] done: fine\n',
-    'javascript: is a word',
+    'javascript: in a sentence',
     '👨‍👩‍👧 says: [größer](/größe)',
   ])
     it(`keeps ${JSON.stringify(text)}`, () => expect(safeText(text, 'markdown')).to.equal(text));
 
-  it('keeps the words of text that looks like a tag', () => {
+  it('keeps the words of a text that looks like a tag', () => {
     expect(safeText('A List<String> <b>', 'markdown')).to.equal('A List&lt;String> &lt;b>');
     expect(open.render(safeText('A List<String>', 'markdown') ?? '')).to.equal('<p>A List&lt;String&gt;</p>\n');
     expect(safeText('A List<String> <3 ![x](y) [z]: note: a', 'plain')).to.equal(
@@ -224,14 +224,14 @@ describe('what members write (DEC-148)', () => {
     expect(safeText('<b>{{x}}</b>', 'raw')).to.equal('<b>{{x}}</b>');
   });
 
-  it('keeps images of the web in lessons alone', () => {
+  it('allows images from the web only in lessons', () => {
     const image = '![knot](https://example.com/knot.png)';
     expect(safeText(image, 'lesson')).to.equal(image);
     expect(safeText(image, 'markdown')).to.equal(`! ${image.slice(1)}`);
     expect(safeText('![knot](data:image/png;base64,AA)', 'lesson')).to.equal(undefined);
   });
 
-  it('lets no element, attribute or address through, whatever pieces a text has', () => {
+  it('allows no other element, attribute or address, whatever fragments a text contains', () => {
     const tagPieces = [
       '<img src=x onerror=alert(1)>',
       '<https://a.example',
@@ -257,7 +257,7 @@ describe('what members write (DEC-148)', () => {
     );
   });
 
-  it('judges 100,000 characters of any nesting within a quarter of a second', () => {
+  it('checks 100,000 characters of any nesting within 250 ms', () => {
     for (const piece of [
       '[',
       '![',

@@ -14,13 +14,13 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
-/** The number of these rows that are due. */
+/** The number of due rows among the test rows. */
 const dueRows = 3;
 
 /** Each of these rows becomes due again and again, so a partial index would contain all rows. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
-/** A value of a required column that has no default. */
+/** The SQL values of required columns without a default. */
 const values: Record<string, string> = {
   uuid: 'gen_random_uuid()',
   text: `md5(number::text)`,
@@ -55,7 +55,7 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-describe('queries of due rows', function () {
+describe('due queries', function () {
   this.timeout(60_000);
   const now = new Date();
   let source: DataSource;
@@ -84,7 +84,7 @@ describe('queries of due rows', function () {
   });
   after(() => source.destroy());
 
-  /** Makes some rows of the type's first query due. */
+  /** Makes some rows due for the first query of the type. */
   async function makeDue(type: WorkflowType): Promise<void> {
     const { tableName, primaryColumns } = source.getMetadata(workflowTypes[type].entity);
     const key = primaryColumns[0]?.databaseName;
@@ -114,7 +114,7 @@ describe('queries of due rows', function () {
       );
       expect(used, 'indexes').to.have.length(1);
       const scanned = nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : []));
-      // An empty partition has nothing to read.
+      // An empty partition needs no scan.
       const read = await source.query<{ name: string }[]>(
         `SELECT relname AS name FROM pg_class WHERE relname = ANY ($1) AND pg_relation_size(oid) > 0`,
         [scanned],
@@ -143,7 +143,7 @@ describe('queries of due rows', function () {
     expect([duringPause, afterPause]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
-  it('reports the age of the oldest due row of each type, without rows whose steps failed', async () => {
+  it('report the age of the oldest due row of each type, without rows that wait after a fault', async () => {
     const oldest = async () => {
       const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
       expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);
@@ -163,7 +163,7 @@ describe('queries of due rows', function () {
     expect(await oldest()).to.equal(0);
   });
 
-  it('counts the due rows of each workflow type', async () => {
+  it('count the due rows of each workflow type', async () => {
     const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
     expect(Object.fromEntries(counted.map(({ label, value }) => [label, value]))).to.deep.equal(
       Object.fromEntries(workflowTypeNames.map((type) => [type, dueRows * workflowTypes[type].due.length])),

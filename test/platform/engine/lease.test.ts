@@ -43,7 +43,7 @@ describe('leases (ENG-2)', () => {
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
 
-  it('give a due row to one claim, with its fence, count and changes', async () => {
+  it('give a due row to one of two claims, with its fence, count and changes', async () => {
     const before = await stored();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.filter((one) => one !== undefined)).to.deep.equal([{ id, fence: before.fence + 1, at: now }]);
@@ -58,7 +58,7 @@ describe('leases (ENG-2)', () => {
     expect(leaseUntil?.getTime()).to.be.within(Date.now() + 50_000, Date.now() + 70_000);
   });
 
-  it('give no row that is not due or has ended', async () => {
+  it('do not claim a row that is not due or has ended', async () => {
     expect(await claim(now.getTime() - 1)).to.equal(undefined);
     await change({ status: 'failed', settledAt: now });
     expect(await claim()).to.equal(undefined);
@@ -219,8 +219,8 @@ describe('leases of several rows', () => {
   });
 });
 
-describe('a record whose loss changes nothing', () => {
-  it('ignores a lost lease, and no other error', () => {
+describe('recording without an effect after a lost lease', () => {
+  it('ignores LeaseLost, and no other error', () => {
     expect(ignoreLostLease(new LeaseLost())).to.equal(undefined);
     expect(() => ignoreLostLease(new Error('fault'))).to.throw('fault');
   });

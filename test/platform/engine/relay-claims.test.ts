@@ -19,7 +19,7 @@ describe('facts (ENG-9)', () => {
     expect(new Set(ids).size).to.equal(20);
   });
 
-  it('are claimed in the order in which a club recorded them', async () => {
+  it('are claimed in the order of their creation within a club', async () => {
     const ids = [];
     for (let index = 0; index < 5; index++) ids.push(await record(clubA));
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(0, 2));

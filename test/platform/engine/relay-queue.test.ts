@@ -169,7 +169,7 @@ describe('wakes (ENG-3)', () => {
     expect(await priorities()).to.deep.include({ [mail]: 0 });
   });
 
-  it('write no rows and send no NOTIFY for an empty list', async () => {
+  it('are not inserted and send no NOTIFY for an empty list', async () => {
     await wakeNow();
     expect(await rows()).to.deep.equal([]);
     expect(notifications()).to.equal(0);

@@ -31,7 +31,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-describe('rescue of overdue workflows (ENG-5)', () => {
+describe('rescue of overdue rows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const rescue = async () => rescueOverdue((await testDeps()).db, now);
@@ -106,12 +106,12 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     }
   });
 
-  it('leaves parked deliveries to their endpoint’s gate', async () => {
+  it('leaves parked deliveries to the gate of their endpoint', async () => {
     await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
     expect(await rescue()).to.equal(0);
   });
 
-  it('wakes a delivery of a paused endpoint that has not parked', async () => {
+  it('wakes a delivery of a paused endpoint if the delivery is not parked', async () => {
     await alter('webhook_endpoints', overdue.endpoint.id, { status: 'paused' });
     expect(await rescue()).to.equal(1);
   });
@@ -151,7 +151,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
-    for (let built = 0; built < 500; built++) await buildWebhookDelivery(subscription, ago(4 * minute));
+    for (let count = 0; count < 500; count++) await buildWebhookDelivery(subscription, ago(4 * minute));
     await source.query(
       `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
        SELECT 'webhook-delivery/' || id, 'webhookDelivery', 3, 'Error', $2, $3 FROM webhook_deliveries WHERE endpoint_id = $1`,
@@ -347,7 +347,7 @@ describe('removal of expired rows', () => {
     expect(await count('code_failure_counts')).to.equal(2);
   });
 
-  it('removes ended mails after 30 days, and keeps pending ones', async () => {
+  it('deletes ended e-mails after 30 days, and keeps pending e-mails', async () => {
     for (const status of ['sent', 'failed', 'canceled', 'pending']) {
       for (const at of [ago(30 * day + 1), ago(30 * day - 1)]) {
         await source.query(
@@ -369,7 +369,7 @@ describe('removal of expired rows', () => {
     ]);
   });
 
-  it('removes at most 1,000 rows of a table at a time', async () => {
+  it('deletes at most 1,000 rows of a table per statement', async () => {
     await source.query(
       `INSERT INTO student_sessions SELECT sha256(i::text::bytea), $1, $2, $2 FROM generate_series(1, 1500) AS i`,
       [studentId, ago(minute)],
@@ -381,7 +381,7 @@ describe('removal of expired rows', () => {
     expect(await count('student_sessions')).to.equal(before - 1_500);
   });
 
-  it('removes no club, student or administrator', async () => {
+  it('deletes no club, student or administrator', async () => {
     await removeExpired(db, new Date('2036-01-01T00:00:00Z'));
     for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
   });

@@ -70,7 +70,7 @@ describe('the front of a claim (ENG-9)', () => {
     expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 1 });
   });
 
-  it('hides no wake that was raised while it was sent', async () => {
+  it('finds a wake again that was raised while it was sent', async () => {
     const raised = wakeOf(newId(), aClub);
     await wakeNow(raised);
     await source().query(`UPDATE wakes SET due_at = due_at - make_interval(secs => $1 / 1000.0)`, [longMs]);

@@ -10,13 +10,13 @@ describe('the table of workflow types', () => {
   it('does not compile without a due query, with a misspelt column or with an unknown queue', () => {
     const rows = [
       row(AddOn, { ...complete, due }),
-      // @ts-expect-error nothing says which rows are due
+      // @ts-expect-error no due query
       row(AddOn, complete),
-      // @ts-expect-error at least one query
+      // @ts-expect-error an empty list of queries
       row(AddOn, { ...complete, due: [] }),
       // @ts-expect-error no such column
       row(AddOn, { ...complete, due: [{ at: 'nextAttempt', where: null, leased: true }] }),
-      // @ts-expect-error a column that is no time
+      // @ts-expect-error a column that is not a time
       row(AddOn, { ...complete, due: [{ at: 'status', where: null, leased: true }] }),
       // @ts-expect-error the table has no lease
       row(Subscription, { ...complete, due: [{ at: 'endLooksAt', where: null, leased: true }] }),
@@ -34,7 +34,7 @@ describe('the table of workflow types', () => {
     expect(rows.map(({ key }) => key)).to.include('id');
   });
 
-  it('names a run by its key column, and gives it the search attributes of its row', () => {
+  it('derives the workflow id from the key column, and the search attributes from the row', () => {
     const run = runOf('agentAnswer', { questionId: 'q', clubId: 'c', agentId: 'a' });
     expect(run).to.deep.equal({
       workflowType: 'agentAnswer',
@@ -48,7 +48,7 @@ describe('the table of workflow types', () => {
     ]);
   });
 
-  it('needs the columns of key and search attributes to name a run', () => {
+  it('requires the columns of the key and of the search attributes', () => {
     // @ts-expect-error the agent is missing
     runOf('agentAnswer', { questionId: 'q', clubId: 'c' });
     // @ts-expect-error the key is the question

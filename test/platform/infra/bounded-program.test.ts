@@ -1,4 +1,4 @@
-/** Programs within bounds: each bound holds, and nothing is left running. Processes are seen in /proc, so on Linux alone. */
+/** Programs with limits. Each limit works, and no process remains. The tests read /proc, so they run only on Linux. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
@@ -25,16 +25,16 @@ describe('platform/infra/bounded-program', function () {
       signal,
       cwd: directory,
     });
-  /** A program whose child sleeps in the background; both name the directory in their arguments. */
+  /** A program with a child that sleeps in the background. The arguments of both name the directory. */
   const withChild = (rest: string) => `sh -c 'while :; do sleep 1; done' "$0" & echo begun > begun; ${rest}`;
-  /** @returns how many processes name the directory in their arguments */
+  /** @returns Counts the processes that name the directory in their arguments. */
   const living = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
     return lines.filter((line) => line.split('\0').includes(directory)).length;
   };
 
-  it('is done if the program ends with 0, and failed otherwise', async () => {
+  it('reports done if the program ends with 0, and failed otherwise', async () => {
     expect([await sh('exit 0'), await sh('exit 3'), await sh('kill -9 $$')]).to.deep.equal([
       'done',
       'failed',
@@ -42,19 +42,19 @@ describe('platform/infra/bounded-program', function () {
     ]);
   });
 
-  it('ends children that the program leaves behind', async () => {
+  it('ends the children that the program leaves behind', async () => {
     expect(await sh(withChild('exit 0'))).to.equal('done');
     expect(await living()).to.equal(0);
   });
 
-  it('ends the program and its children at the bound of time', async () => {
+  it('ends the program and its children at the time limit', async () => {
     const began = performance.now();
     expect(await sh(withChild('while :; do sleep 1; done'), { timeMs: 500 })).to.equal('failed');
     expect(await living()).to.equal(0);
     expect(performance.now() - began).to.be.below(5_000);
   });
 
-  it('ends both when it is stopped', async () => {
+  it('ends the program and its children when the work is stopped', async () => {
     const stop = new AbortController();
     const running = sh(withChild('while :; do sleep 1; done'), {}, stop.signal);
     await until('its begin', { timeoutMs: 5_000 }, async () => (await readdir(directory)).includes('begun'));
@@ -63,7 +63,7 @@ describe('platform/infra/bounded-program', function () {
     expect(await living()).to.equal(0);
   });
 
-  it('ends both when this process is killed', async () => {
+  it('ends the program and its children when this process is killed', async () => {
     const runner = `
       const { runBounded } = await import(${JSON.stringify(new URL('../../../platform/infra/programs/bounded-program.ts', import.meta.url).href)});
       await runBounded('/bin/sh', ['-c', ${JSON.stringify(withChild('while :; do sleep 1; done'))}, ${JSON.stringify(directory)}], {
@@ -72,16 +72,16 @@ describe('platform/infra/bounded-program', function () {
     await until('its begin', { timeoutMs: 10_000 }, async () => (await readdir(directory)).includes('begun'));
     expect(await living()).to.be.above(1);
     parent.kill('SIGKILL');
-    await until('the end of all of them', { timeoutMs: 10_000 }, async () => (await living()) === 0);
+    await until('the end of all these processes', { timeoutMs: 10_000 }, async () => (await living()) === 0);
   });
 
-  it('ends a child in a session of its own by its CPU time', async () => {
+  it('ends a child in another process session by its CPU time', async () => {
     expect(await sh(`setsid sh -c 'while :; do :; done' "$0" & sleep 0.3`, { cpuSeconds: 1 })).to.equal('done');
     expect(await living()).to.equal(1);
     await until('its end', { timeoutMs: 15_000 }, async () => (await living()) === 0);
   });
 
-  it('fails at the bound of memory, also of a child', async () => {
+  it('fails at the memory limit, also if a child exceeds it', async () => {
     const hoard = path.join(directory, 'hoard.mjs');
     await writeFile(hoard, 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1));');
     const began = performance.now();
@@ -89,7 +89,7 @@ describe('platform/infra/bounded-program', function () {
     expect(performance.now() - began).to.be.below(bounds.timeMs - 1_000);
   });
 
-  it('fails at the bounds of a file and of a directory', async () => {
+  it('fails at the size limits of a file and of a directory', async () => {
     expect(await sh('exec cat /dev/zero > file', { fileBytes: 51_200 })).to.equal('failed');
     expect((await stat(path.join(directory, 'file'))).size).to.be.at.most(51_200);
     const many = 'n=0; while :; do n=$((n+1)); head -c 100000 /dev/zero > file-$n; sleep 0.02; done';
@@ -98,17 +98,17 @@ describe('platform/infra/bounded-program', function () {
     expect(performance.now() - began).to.be.below(bounds.timeMs - 1_000);
   });
 
-  it('throws away what a program writes without end', async () => {
+  it('discards endless output of a program', async () => {
     expect(await sh('head -c 300000000 /dev/zero; head -c 300000000 /dev/zero >&2')).to.equal('done');
   });
 
-  it('gives the program no setting of this process', async () => {
+  it('passes no environment variable of this process to the program', async () => {
     await sh('env > env');
     const names = (await readFile(path.join(directory, 'env'), 'utf8')).split('\n').map((line) => line.split('=')[0]);
     expect(names.filter((name) => !['PATH', 'PWD', '_', 'SHLVL', 'OLDPWD', ''].includes(name ?? ''))).to.deep.equal([]);
   });
 
-  it('leaves no process of its own after a run', async () => {
+  it('leaves no process after a run', async () => {
     await sh('exit 0');
     const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
     const names = await Promise.all(

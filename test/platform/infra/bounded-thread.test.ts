@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 
-const moduleUrl = (name: string) => new URL(`../../../platform/infra/${name}`, import.meta.url).href;
+const moduleUrl = (name: string) => new URL(`../../../platform/infra/threads/${name}`, import.meta.url).href;
 
-/** @param does the body of the work: it has `data`, `tell` and `ask`, and returns the result */
+/** @param does The body of the work. It can use `data`, `tell` and `ask`, and returns the result. */
 const moduleThat = (does: string) =>
   new URL(
     `data:text/javascript,${encodeURIComponent(
@@ -16,26 +16,26 @@ const moduleThat = (does: string) =>
   );
 const spinFor = (ms: number) => `for (const end = performance.now() + ${ms}; performance.now() < end;);`;
 
-describe('a thread within bounds', function () {
+describe('a worker thread with limits', function () {
   this.timeout(20_000);
   const { signal } = new AbortController();
   const run = (does: string, workMs: number) => threadsThat(does, { workMs, uses: 1 }).run({ data: undefined, signal });
 
-  /** Wall-clock time as long as a test may take, so that threads get their CPU on a busy machine too. */
+  /** The wall-clock limit is as long as a test may take, so that threads get their CPU time even on a busy machine. */
   function threadsThat(does: string, { workMs = 5_000, uses = 100 } = {}) {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }
 
-  it('is not judged by the clock: waits for a thread that gets no CPU for longer than its work may take', async () => {
+  it('is not ended by the clock while it gets no CPU time', async () => {
     const outcome = await run("await new Promise((done) => setTimeout(done, 900)); return { told: 'done' };", 600);
     expect(outcome).to.deep.equal({ told: 'done' });
   });
 
-  it('ends when it has used its CPU', async () => {
+  it('ends when it has used its CPU time', async () => {
     expect(await run(spinFor(60_000), 300)).to.equal('took_too_long');
   });
 
-  it('that has not had its CPU after four times as long is a fault of ours, which is tried again', async () => {
+  it('fails with a retryable error if it did not get its CPU time within four times its limit', async () => {
     const idle = 'await new Promise(() => setInterval(() => {}, 1_000));';
     const bounds = { workMs: 400, maxHeapMb: 64, maxBuffersMb: 64 };
     const threads = createThreads(moduleThat(idle), bounds, { uses: 1 });
@@ -43,8 +43,8 @@ describe('a thread within bounds', function () {
     expect(outcome).to.match(/^The thread has had \d+ ms of CPU in 1600 ms$/);
   });
 
-  describe('that is kept for further work', () => {
-    /** Does what the data say, and ends with the number of the thread. */
+  describe('that is reused for further work', () => {
+    /** Runs the work that the data describe, and returns the number of the thread. */
     const obedient = `
       if (data === 'spin') ${spinFor(200)}
       if (data === 'spin on') ${spinFor(60_000)}
@@ -61,34 +61,34 @@ describe('a thread within bounds', function () {
       return ended.thread;
     };
 
-    it('does one piece of work after another, and is exchanged after so many', async () => {
+    it('does one piece of work after another, and is replaced after the configured number', async () => {
       const threads = threadsThat(obedient, { uses: 3 });
       const first = await threadOf(threads);
       expect([await threadOf(threads), await threadOf(threads)]).to.deep.equal([first, first]);
       expect(await threadOf(threads)).to.be.above(first);
     });
 
-    it('has one piece of work at a time: a simultaneous piece gets another thread', async () => {
+    it('has one piece of work at a time: simultaneous work gets another thread', async () => {
       const threads = threadsThat(obedient);
       const both = await Promise.all([threadOf(threads), threadOf(threads)]);
       expect(new Set(both).size).to.equal(2);
       expect(both).to.include(await threadOf(threads));
     });
 
-    it('is judged by the CPU of this work alone', async () => {
+    it('counts only the CPU time of the current work', async () => {
       const threads = threadsThat(obedient, { workMs: 450 });
       const first = await threadOf(threads);
       for (let count = 0; count < 3; count++) expect(await threadOf(threads, 'spin')).to.equal(first);
     });
 
-    it('frees the bytes of each piece of work with its end', async () => {
+    it('frees the memory of each piece of work at its end', async () => {
       const threads = threadsThat(obedient);
       const answer = () => Promise.resolve(new Uint8Array(1_000));
       await threads.run({ data: 'ask', signal, answer });
       expect(await threads.run({ data: 'tell', signal })).to.include({ size: 0 });
     });
 
-    it('is exchanged after a fault, a bound, an end from outside, and work that asks on', async () => {
+    it('is replaced after an error, an exceeded limit, an abort, and work that still asks questions', async () => {
       const stopped = new AbortController();
       const never = () => new Promise<never>(() => stopped.abort(new Error('stopped')));
       const outcomes: readonly [data: string, outcome: string, work?: object][] = [
@@ -116,8 +116,8 @@ describe('a thread within bounds', function () {
         const threads = createThreads(new URL(${JSON.stringify(moduleThat('return {};').href)}), bounds, { uses: 100 });
         await threads.run({ data: undefined, signal: new AbortController().signal });
         process.on('exit', (code) => process.stdout.write('ended with ' + code));`;
-      const given = ['--import', moduleUrl('../load.mjs'), '--input-type=module', '--eval', program];
-      const { stdout } = await promisify(execFile)(process.execPath, given, { timeout: 15_000 });
+      const programArguments = ['--import', moduleUrl('../../load.mjs'), '--input-type=module', '--eval', program];
+      const { stdout } = await promisify(execFile)(process.execPath, programArguments, { timeout: 15_000 });
       expect(stdout).to.equal('ended with 0');
     });
   });

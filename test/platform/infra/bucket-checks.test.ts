@@ -4,11 +4,11 @@ import { readConfig } from '../../../config.ts';
 import { bucketMistakes } from '../../../platform/infra/store/bucket-checks.ts';
 import { testBucket } from '../../toolkit/stack/storage.ts';
 
-describe('whether the buckets take files', () => {
-  it('is seen without a file that stays, also where a look fails', async () => {
+describe('the check whether the buckets accept files', () => {
+  it('leaves no file behind, also if a check fails', async () => {
     const bucket = await testBucket();
     const { storage } = readConfig();
-    const fetching = mock.method(globalThis, 'fetch'); // other files of the run make files of the same kind
+    const fetching = mock.method(globalThis, 'fetch'); // Other files of the test run create objects of the same kind.
     const unsendable = 'https://pages.example.com\n.'; // no header can have it: the look at it throws
     expect(await bucketMistakes(storage, [unsendable])).to.deep.equal([
       'S3 cannot be used with the bucket club-private (S3_PRIVATE_BUCKET) (TypeError): is S3_ENDPOINT right, and is the server up?',

@@ -3,7 +3,7 @@ import { describeError } from '../../../platform/infra/describe-error.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
 describe('describeError', () => {
-  it('gives name, code and frames of a Postgres error, not its message, statement or parameters', async () => {
+  it('returns the name, code and frames of a Postgres error, not its message, statement or parameters', async () => {
     const source = await testDatabase();
     const error: unknown = await source
       .query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Secret Name', 'x', now())`, [
@@ -16,26 +16,26 @@ describe('describeError', () => {
     expect(JSON.stringify(described)).to.not.match(/Secret Name|no-uuid-secret|INSERT/);
   });
 
-  it('gives file paths from the project folder on, without the place of installation', () => {
+  it('shortens file paths to the part inside the project directory', () => {
     const { frames } = describeError(new Error('secret'));
     expect(frames[0]).to.match(/test\/platform\/infra\/describe-error\.test\.ts:\d+:\d+/);
     expect(frames.filter((frame) => frame.includes(process.cwd()))).to.deep.equal([]);
   });
 
-  it('gives the code of a failed system call, without its address', () => {
+  it('returns the code of a failed system call, without its address', () => {
     const error = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:5432'), { code: 'ECONNREFUSED' });
     expect(describeError(error)).to.include({ name: 'Error', code: 'ECONNREFUSED' });
     expect(JSON.stringify(describeError(error))).to.not.include('10.1.2.3');
   });
 
-  it('gives the code of the innermost cause, and the SMTP reply code beside the client’s code', () => {
+  it('returns the code of the innermost cause, and the SMTP reply code beside the client’s code', () => {
     const cause = Object.assign(new Error('secret'), { code: 'ENOTFOUND' });
     expect(describeError(new Error('secret', { cause: new Error('secret', { cause }) })).code).to.equal('ENOTFOUND');
     const refused = Object.assign(new Error('secret'), { code: 'EENVELOPE', responseCode: 451 });
     expect(describeError(refused).code).to.equal('EENVELOPE 451');
   });
 
-  it('gives only the type of a thrown value that is no error', () => {
+  it('returns only the type of a thrown value that is not an error', () => {
     for (const thrown of ['a secret text', 42, null, undefined, { secret: 1 }]) {
       expect(describeError(thrown), JSON.stringify(thrown) ?? 'undefined').to.deep.equal({
         name: typeof thrown,

@@ -1,4 +1,4 @@
-/** The check of ffmpeg: each fault is named, with what to do (DEC-162). */
+/** The check of ffmpeg names each problem and its remedy (DEC-162). */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** A program that does `before` and then is the real one. */
+  /** A script that runs `before` and then the real ffmpeg. */
   async function wrapped(before: string, folder = '.'): Promise<string> {
     const file = path.join(directory, folder, 'ffmpeg');
     await mkdir(path.dirname(file), { recursive: true });
@@ -35,7 +35,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await chmod(file, 0o755);
     return file;
   }
-  /** One whose lists lack some names. */
+  /** An ffmpeg that lists no support for some names. */
   const lacking = (names: string) =>
     wrapped(`case "$*" in *-encoders|*-filters) ${real} "$@" | grep -vE ' (${names}) '; exit;; esac`);
   async function findingOf(executable: string): Promise<FfmpegFinding> {
@@ -45,13 +45,13 @@ describe('platform/infra/video/ffmpeg-look', function () {
     return ffmpeg.finding as FfmpegFinding;
   }
 
-  it('finds no fault of the ffmpeg that tests use', async () => {
+  it('accepts the ffmpeg of the tests', async () => {
     const { file, version, mistakes, notes } = await findingOf(real);
     expect([file, mistakes, notes]).to.deep.equal([real, [], []]);
     expect(version).to.match(/^\S+$/);
   });
 
-  it('says that there is none: no file, no program of the name, a link to nothing', async () => {
+  it('reports a missing ffmpeg: no file, no program of this name, or a broken link', async () => {
     process.env['PATH'] = directory;
     const none = async (executable: string) => (await findingOf(executable)).mistakes;
     expect(await none('/there/is/none')).to.deep.equal([`There is no ffmpeg at /there/is/none: ${ending}`]);
@@ -63,7 +63,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('names the program that is no ffmpeg, or does not start', async () => {
+  it('reports a program that is not ffmpeg, or that does not start', async () => {
     const other = await wrapped('echo "frame grabber 1.2"; exit 0');
     expect((await findingOf(other)).mistakes).to.deep.equal([
       `${other} says "frame grabber 1.2" to -version, so it is no ffmpeg: ${ending}`,
@@ -74,7 +74,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('names the parts that it lacks', async () => {
+  it('reports missing encoders and filters', async () => {
     const without = await lacking('libx264|aac|setsar');
     const { version = '', mistakes } = await findingOf(without);
     expect(mistakes).to.deep.equal([
@@ -84,7 +84,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(plain.mistakes).to.deep.equal([`${without} (ffmpeg ${version}) lacks the filter lut3d: ${ending}`]);
   });
 
-  it('says that it presses nothing within its bounds, although it says its version', async () => {
+  it('reports an ffmpeg that prints its version but encodes nothing within the limits', async () => {
     const bounded = await wrapped('case "$*" in *libx264*) [ "$(ulimit -d)" = 2097152 ] && exit 127;; esac');
     const { version = '', mistakes } = await findingOf(bounded);
     expect(mistakes).to.deep.equal([
@@ -92,7 +92,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('passes over a wrong one on the PATH for a right one, says so, and works with that', async () => {
+  it('skips a broken ffmpeg on the PATH for a working one, logs that, and uses the working one', async () => {
     const wrong = await wrapped('exit 1', 'first');
     const right = await wrapped('', 'second');
     process.env['PATH'] = [path.dirname(wrong), path.dirname(right), '/usr/bin', '/bin'].join(':');
@@ -100,28 +100,33 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(await ffmpeg.look()).to.equal(true);
     expect([ffmpeg.finding?.file, ffmpeg.finding?.notes]).to.deep.equal([
       right,
-      [`${wrong} ends with exit code 1: it says nothing: ${ending}`],
+      [`${wrong} ends with exit code 1: it prints nothing: ${ending}`],
     ]);
     const bounds = { timeMs: 15_000, memoryMb: 2_048, fileBytes: 1_000 };
     const { signal } = new AbortController();
     expect(await ffmpeg.run(['-f', 'lavfi', '-i', 'sine=d=1', '-f', 'null', '-'], { bounds, signal })).to.equal('done');
   });
 
-  it('looks at a right one again only when it has changed, or after a failure; tells what differs, once', async () => {
-    const told: (readonly string[])[] = [];
-    const asked = path.join(directory, 'asked');
-    const file = await wrapped(`echo "$*" >> ${asked}`);
-    const ffmpeg = ffmpegAt(file, ({ mistakes }) => told.push(mistakes));
+  it('checks a working ffmpeg again only after a change or a failure, and reports a new state once', async () => {
+    const reports: (readonly string[])[] = [];
+    const callLog = path.join(directory, 'asked');
+    const file = await wrapped(`echo "$*" >> ${callLog}`);
+    const ffmpeg = ffmpegAt(file, ({ mistakes }) => reports.push(mistakes));
     await Promise.all([ffmpeg.look(), ffmpeg.look()]);
-    await rm(asked);
+    await rm(callLog);
     await ffmpeg.look();
     await wrapped('exit 1');
     expect([await ffmpeg.look(), await ffmpeg.look()]).to.deep.equal([false, false]);
-    await wrapped(`[ -e ${asked} ] && exit 1`);
+    await wrapped(`[ -e ${callLog} ] && exit 1`);
     expect(await ffmpeg.look()).to.equal(true);
-    await writeFile(asked, ''); // breaks it, as an update of its libraries does
+    await writeFile(callLog, ''); // Breaks ffmpeg without a change of its file, as an update of its libraries does.
     expect([await ffmpeg.look(), await ffmpeg.look({ anew: true })]).to.deep.equal([true, false]);
-    expect(told).to.deep.equal([[], [`${file} ends with exit code 1: it says nothing: ${ending}`], [], told.at(-1)]);
-    expect(told.at(-1)).to.deep.equal(told[1]);
+    expect(reports).to.deep.equal([
+      [],
+      [`${file} ends with exit code 1: it prints nothing: ${ending}`],
+      [],
+      reports.at(-1),
+    ]);
+    expect(reports.at(-1)).to.deep.equal(reports[1]);
   });
 });

@@ -1,4 +1,4 @@
-/** ffmpeg as a child process: its bounds hold, and it ends with this process. */
+/** ffmpeg as a child process: its limits work, and it ends with this process. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ describe('platform/infra/video/ffmpeg', function () {
   this.timeout(20_000);
   const bounds: FfmpegBounds = { timeMs: 15_000, memoryMb: 2_048, fileBytes: 10_000_000 };
   const { signal } = new AbortController();
-  /** Pressing it takes a minute of CPU. */
+  /** Encoding this video takes a minute of CPU time. */
   const endless = ['-f', 'lavfi', '-i', 'testsrc=s=640x360:d=100000', '-c:v', 'libx264', '-threads', '1', '-f', 'mp4'];
   const short = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-c:v', 'mjpeg', '-f', 'avi'];
   let program: string;
@@ -30,7 +30,7 @@ describe('platform/infra/video/ffmpeg', function () {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  it('does its work and tells how far it is', async () => {
+  it('encodes a video and reports its progress', async () => {
     const progress: number[] = [];
     const onProgress = (ms: number) => progress.push(ms);
     expect(await runFfmpeg(program, [...short, file], { bounds, signal, onProgress })).to.equal('done');
@@ -38,7 +38,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(progress.at(-1)).to.equal(1_000);
   });
 
-  it('says that it is absent, and sees when it is there', async () => {
+  it('reports that ffmpeg is missing, and notices when it is installed', async () => {
     for (const none of ['/there/is/none', 'no-such-ffmpeg', directory])
       expect(await runFfmpeg(none, short, { bounds, signal }), none).to.equal('absent');
     const absent = ffmpegAt('/there/is/none');
@@ -47,7 +47,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect([await present.look(), present.isThere]).to.deep.equal([true, true]);
   });
 
-  it('fails at each bound: time, memory, and the size of a file', async () => {
+  it('fails at each limit: time, memory, and file size', async () => {
     const failed = (changed: Partial<FfmpegBounds>) =>
       runFfmpeg(program, [...endless, '-movflags', 'frag_keyframe', '-y', file], {
         bounds: { ...bounds, ...changed },
@@ -69,7 +69,7 @@ describe('platform/infra/video/ffmpeg', function () {
       file,
     ];
     const within = (memoryMb: number) => runFfmpeg(program, large, { bounds: { ...bounds, memoryMb }, signal });
-    // With 20 MB the loader of a distribution's ffmpeg cannot map its libraries: that does not mean that there is no ffmpeg.
+    // With 20 MB the loader cannot map the libraries of a distribution's ffmpeg. That failure must not count as a missing ffmpeg.
     expect([await within(2_048), await within(100), await within(20)], 'memory').to.deep.equal([
       'done',
       'failed',
@@ -83,9 +83,9 @@ describe('platform/infra/video/ffmpeg', function () {
     expect((await stat(file)).size).to.be.at.most(51_200);
   });
 
-  it('bounds the memory that is written, and not the room that is only set aside (seen on Linux alone)', async function () {
+  it('limits the memory that ffmpeg writes, not the address space that it reserves (only on Linux)', async function () {
     if (platform() !== 'linux') this.skip();
-    // Node sets aside many gigabytes at its start.
+    // Node reserves many gigabytes of address space at its start.
     const hoard = `
       const [fs, kept] = [require("node:fs"), []];
       for (;;) { kept.push(Buffer.alloc(10_000_000, 1)); fs.writeFileSync(${JSON.stringify(file)}, String(kept.length)); }`;
@@ -95,7 +95,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(Number(await readFile(file, 'utf8'))).to.be.within(10, 73);
   });
 
-  it('ends when it is told to', async () => {
+  it('ends when it is stopped', async () => {
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error('stopped'));
     const error = await runFfmpeg(program, [...endless, file], { bounds, signal: stop.signal, onProgress }).catch(
@@ -104,7 +104,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(error).to.have.property('message', 'stopped');
   });
 
-  it('ends with a process that is killed (seen in /proc, so on Linux alone)', async function () {
+  it('ends when this process is killed (reads /proc, so only on Linux)', async function () {
     if (platform() !== 'linux') this.skip();
     const runner = `
       const { runFfmpeg } = await import(${JSON.stringify(new URL('../../../platform/infra/video/ffmpeg.ts', import.meta.url).href)});
@@ -115,10 +115,10 @@ describe('platform/infra/video/ffmpeg', function () {
     await new Promise((resolve) => parent.stdout.once('data', resolve));
     expect(await ofFile(file)).to.be.above(0);
     parent.kill('SIGKILL');
-    await until('the end of ffmpeg and its shell', { timeoutMs: 10_000 }, async () => (await ofFile(file)) === 0);
+    await until('the end of ffmpeg and of its shell', { timeoutMs: 10_000 }, async () => (await ofFile(file)) === 0);
   });
 
-  it('gets no setting of this process, and reaches neither another file nor an address', async () => {
+  it('gets no environment variable of this process, and cannot open another file or a network address', async () => {
     let calls = 0;
     const server = createServer((_, response) => {
       calls += 1;
@@ -156,7 +156,7 @@ describe('platform/infra/video/ffmpeg', function () {
   });
 });
 
-/** @returns how many processes on this machine work on a file: the shell, and ffmpeg */
+/** @returns Counts the processes that work on a file: the shell and ffmpeg. */
 async function ofFile(file: string): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

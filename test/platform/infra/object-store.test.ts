@@ -1,4 +1,4 @@
-/** Files that are removed from a bucket that keeps versions of them, files that are copied, and signed addresses. */
+/** Removal of files from a bucket with versioning, copies of files, and signed addresses. */
 import {
   CreateBucketCommand,
   GetBucketCorsCommand,
@@ -31,7 +31,7 @@ describe('the removal of a file', function () {
   const bucket = `versions-${newId()}`;
   let s3: S3Client;
   let store: ObjectStore;
-  before('a bucket that keeps versions', async () => {
+  before('a bucket with versioning', async () => {
     await testStack();
     const { storage } = readConfig();
     s3 = new S3Client({
@@ -49,15 +49,15 @@ describe('the removal of a file', function () {
     s3.destroy();
   });
 
-  const put = (key: string, text: string) => store.put(key, 'text/plain', Readable.from([Buffer.from(text)]));
+  const putText = (key: string, text: string) => store.put(key, 'text/plain', Readable.from([Buffer.from(text)]));
   const versions = async () => {
     const { Versions = [], DeleteMarkers = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket: bucket }));
     return [...Versions, ...DeleteMarkers].map(({ Key }) => Key);
   };
 
-  it('takes every version and delete marker of it, and nothing of a file whose name begins alike', async () => {
-    for (const text of ['one', 'two', 'three']) await put('media/a', text);
-    await put('media/ab', 'another');
+  it('removes every version and delete marker of the file, and no file with a longer name', async () => {
+    for (const text of ['one', 'two', 'three']) await putText('media/a', text);
+    await putText('media/ab', 'another');
     expect(await versions()).to.deep.equal(['media/a', 'media/a', 'media/a', 'media/ab']);
     await store.remove('media/a');
     expect(await versions()).to.deep.equal(['media/ab']);
@@ -67,7 +67,7 @@ describe('the removal of a file', function () {
   });
 
   it('succeeds for each of several simultaneous removals of one file', async () => {
-    const { storage } = readConfig(); // the stack's bucket keeps no versions
+    const { storage } = readConfig(); // The bucket of the test stack has no versioning.
     const plain = createObjectStore(storage);
     try {
       for (let round = 0; round < 5; round++) {
@@ -81,12 +81,12 @@ describe('the removal of a file', function () {
     }
   });
 
-  describe('that another process removes meanwhile', () => {
-    /** A store whose first deletions answer like this, and the others as they should. */
+  describe('while another process removes the file', () => {
+    /** A store that answers the first deletions with these errors, and succeeds afterwards. */
     const storeThatAnswers = async (codes: readonly string[]) => {
-      const left = [...codes];
+      const remainingCodes = [...codes];
       const server = createServer((request, response) => {
-        const code = request.method === 'DELETE' ? left.shift() : undefined;
+        const code = request.method === 'DELETE' ? remainingCodes.shift() : undefined;
         const status =
           code === undefined ? (request.method === 'DELETE' ? 204 : 200) : code === 'AccessDenied' ? 403 : 404;
         response.writeHead(status, { 'content-type': 'application/xml' });
@@ -104,33 +104,33 @@ describe('the removal of a file', function () {
       one.close();
       server.close();
       server.closeAllConnections();
-      return { removed, left: left.length };
+      return { removed, unusedCodes: remainingCodes.length };
     };
 
-    it('is tried again, up to five times', async () => {
+    it('is tried again up to five times', async () => {
       expect(await storeThatAnswers(['NoSuchKey', 'NoSuchVersion', 'NoSuchUpload'])).to.deep.equal({
         removed: 'removed',
-        left: 0,
+        unusedCodes: 0,
       });
       const always = Array.from({ length: 9 }, () => 'NoSuchKey');
-      expect(await storeThatAnswers(always)).to.deep.equal({ removed: 'NoSuchKey', left: 4 });
+      expect(await storeThatAnswers(always)).to.deep.equal({ removed: 'NoSuchKey', unusedCodes: 4 });
     });
 
-    it('is not tried again where the store refuses it for another reason', async () => {
+    it('is not tried again if the store refuses for another reason', async () => {
       const refused = await storeThatAnswers(['AccessDenied', 'AccessDenied', 'AccessDenied']);
       expect(refused.removed).to.equal('AccessDenied');
-      expect(refused.left).to.equal(2);
+      expect(refused.unusedCodes).to.equal(2);
     });
   });
 });
 
-describe('the joining of the parts of a file (MED-26)', () => {
+describe('joining the parts of a file (MED-26)', () => {
   const xml = (name: string, content: string) => `<${name}>${content}</${name}>`;
   const part = xml('Part', '<PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag>');
   let server: Server;
   let endpoint: string;
 
-  /** A store that copies the parts, for three times as long as another answer may take. */
+  /** A store that copies the parts, which takes three times as long as the timeout of other requests. */
   before(async () => {
     server = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://store');
@@ -151,7 +151,7 @@ describe('the joining of the parts of a file (MED-26)', () => {
     server.closeAllConnections();
   });
 
-  it('has more time than other answers of a store, which may copy all of them', async () => {
+  it('has a longer timeout than other requests, because the store may copy all parts', async () => {
     const client = new S3Client({
       endpoint,
       region: 'us-east-1',
@@ -164,7 +164,7 @@ describe('the joining of the parts of a file (MED-26)', () => {
     client.destroy();
   });
 
-  it('also applies to files that we store ourselves, such as the MP4 of a long video', async () => {
+  it('has the longer timeout also for files that the service uploads, such as the MP4 of a long video', async () => {
     await testStack();
     const store = createObjectStore({ ...readConfig().storage, endpoint }, { answeredWithinMs: 300 });
     await store.put('media/a.1-mp4-1', 'video/mp4', Readable.from([Buffer.alloc(6 * 1_024 * 1_024)]));
@@ -172,9 +172,9 @@ describe('the joining of the parts of a file (MED-26)', () => {
   });
 });
 
-describe('the copy of a file inside the store', function () {
+describe('copying a file inside the store', function () {
   this.timeout(20_000);
-  const parts = 5 * 1_024 * 1_024; // the smallest that S3 takes
+  const parts = 5 * 1_024 * 1_024; // The smallest part size of S3.
   const prefix = newId();
   let store: ObjectStore;
   before('a store that copies in small parts', async () => {
@@ -184,16 +184,16 @@ describe('the copy of a file inside the store', function () {
   after(() => store.close());
 
   const go = () => new AbortController().signal;
-  const put = async (name: string, bytes: Buffer): Promise<string> => {
+  const putFile = async (name: string, bytes: Buffer): Promise<string> => {
     const key = `media/${prefix}/${name}`;
     await store.put(key, 'application/x-original', Readable.from([bytes]));
     return key;
   };
 
-  it('goes to the other bucket, by the key alone, with the headers that it is given; whole or in parts', async () => {
+  it('copies to the other bucket by key, with the given headers, whole or in parts', async () => {
     for (const size of [10, 2 * parts + 3]) {
       const bytes = Buffer.alloc(size, 'knot');
-      const [from, to] = [await put(`${size}`, bytes), `public/${prefix}/${size}`];
+      const [from, to] = [await putFile(`${size}`, bytes), `public/${prefix}/${size}`];
       const headers = {
         contentType: 'text/plain',
         disposition: 'inline; filename="a"',
@@ -202,29 +202,29 @@ describe('the copy of a file inside the store', function () {
       expect(await store.copy(from, to, headers, go())).to.equal(true);
       const answer = await fetch(store.publicAddress(to));
       expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).to.equal(true);
-      const shown = ['content-type', 'content-disposition', 'cache-control'].map((name) => answer.headers.get(name));
-      expect(shown).to.deep.equal(Object.values(headers));
+      const headersOfAnswer = ['content-type', 'content-disposition', 'cache-control'].map((name) =>
+        answer.headers.get(name),
+      );
+      expect(headersOfAnswer).to.deep.equal(Object.values(headers));
       expect(await store.size(from), 'the original').to.equal(size);
       await store.remove(to);
       expect([await store.size(to), (await fetch(store.publicAddress(to))).status]).to.deep.equal([undefined, 404]);
     }
   });
 
-  it('copies no missing file; a broken copy leaves nothing readable, and is removed with its key', async () => {
+  it('copies no missing file, and leaves nothing readable after a failed copy', async () => {
     const headers = { contentType: 'text/plain' };
     const to = `public/${prefix}/broken`;
     expect(await store.copy(`media/${prefix}/unknown`, to, headers, go())).to.equal(false);
-    const from = await put('large', Buffer.alloc(2 * parts + 3));
+    const from = await putFile('large', Buffer.alloc(2 * parts + 3));
     const stopped = AbortSignal.abort(new Error('The worker stops.'));
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
-    expect(() => store.publicAddress(from)).to.throw(
-      'The key of a private file was given where a public file is needed',
-    );
+    expect(() => store.publicAddress(from)).to.throw('The key belongs to a private file, but a public file is needed');
   });
 });
 
-describe('the pages that may send files to a bucket (MED-12)', function () {
+describe('CORS origins that may upload to a bucket (MED-12)', function () {
   this.timeout(20_000);
   const [dashboard, classroom] = ['https://dashboard.example.com', 'https://classroom.example.com'] as const;
   let s3: S3Client;
@@ -234,7 +234,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
   });
   after(() => s3.destroy());
 
-  /** A separate bucket. @param rules existing rules of its owner */
+  /** A separate bucket. @param rules the existing rules of the bucket's owner */
   async function bucketWith(rules: CORSRule[] = []) {
     const Bucket = `cors-${newId()}`;
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -246,8 +246,8 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
       origins: async () => (await ruled()).map(({ AllowedOrigins }) => AllowedOrigins),
       async maySend(origin: string, headers = 'content-type,if-none-match') {
         const url = `${readConfig().storage.endpoint}/${Bucket}/media/a`;
-        const asked = { 'access-control-request-method': 'PUT', 'access-control-request-headers': headers };
-        const answer = await fetch(url, { method: 'OPTIONS', headers: { origin, ...asked } });
+        const requestHeaders = { 'access-control-request-method': 'PUT', 'access-control-request-headers': headers };
+        const answer = await fetch(url, { method: 'OPTIONS', headers: { origin, ...requestHeaders } });
         await answer.arrayBuffer();
         return answer.headers.get('access-control-allow-origin') === origin;
       },
@@ -255,7 +255,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     };
   }
 
-  it('are the origins of the last call, and the origins that other rules allow', async () => {
+  it('are the origins of the last call, and the origins of existing rules', async () => {
     const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
     const bucket = await bucketWith([other]);
     expect(await bucket.maySend(dashboard)).to.equal(false);
@@ -277,11 +277,11 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     bucket.close();
   });
 
-  it('are told to the store once it answers; its refusal is a warning, and no origins ask nothing', async () => {
-    const said: string[] = [];
+  it('are set once the store answers, warn if the store refuses, and need no request if there are none', async () => {
+    const warnings: string[] = [];
     const log = {
-      info: (words: unknown) => said.push(`info ${String(words)}`),
-      warn: (_: object, words = '') => said.push(`warn ${words}`),
+      info: (words: unknown) => warnings.push(`info ${String(words)}`),
+      warn: (_: object, words = '') => warnings.push(`warn ${words}`),
     };
     const stopping = new AbortController();
     const asking = (origins: string[], allowOrigins: () => Promise<boolean>) =>
@@ -290,17 +290,17 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     await asking([dashboard], () =>
       Promise.reject(Object.assign(new Error('No.'), { $metadata: { httpStatusCode: 403 } })),
     );
-    expect(said).to.deep.equal([
+    expect(warnings).to.deep.equal([
       'warn the CORS rules of the private bucket cannot be set: set them by hand, or browsers cannot upload',
     ]);
-    let asked = 0;
+    let requestCount = 0;
     const away = asking([dashboard], () => {
-      asked += 1;
+      requestCount += 1;
       return Promise.reject(new Error('The store is away.'));
     });
-    stopping.abort(); // or it would ask again in a minute
+    stopping.abort(); // Without this abort, the next request would follow in a minute.
     await away;
-    expect([asked, said.length]).to.deep.equal([1, 1]);
+    expect([requestCount, warnings.length]).to.deep.equal([1, 1]);
   });
 });
 
@@ -320,7 +320,7 @@ describe('the signed address of a file (MED-6)', function () {
   });
   after(() => store.close());
 
-  it('is what getSignedUrl gives, byte for byte, whatever key and name hold', async () => {
+  it('equals the address of getSignedUrl byte for byte, for any characters in key and name', async () => {
     const { storage } = readConfig();
     const stores = [storage.endpoint, 'https://s3.eu-west-1.amazonaws.com', 'https://files.example:8443/s3/'];
     await eachCase(stores, async (endpoint) => {
@@ -347,7 +347,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('opens the file with its own or the stored headers; a changed address opens none', async () => {
+  it('opens the file with the given or the stored headers, and stops working if it is changed', async () => {
     await eachCase(names, async (name) => {
       const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
       await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
@@ -368,7 +368,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('stays equal for five minutes and is valid for 20, so every caller has at least 15', async () => {
+  it('stays equal for five minutes and is valid for 20, so every caller has at least 15 minutes', async () => {
     const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
     const began = Date.now();
     const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);

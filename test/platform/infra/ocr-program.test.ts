@@ -14,12 +14,12 @@ describe('platform/infra/ocr-program', function () {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  /** A program of a shell: `$1` is its input, `$2` its output, `$3` its languages, `$4` the pages. */
+  /** A shell script: `$1` is the input, `$2` the output, `$3` the languages, `$4` the pages. */
   async function program(words: string, args = '{input} {output} {languages} {pages}') {
     await writeFile(file, `#!/bin/sh\n${words}\n`, { mode: 0o755 });
     return ocrProgramAt([file, ...args.split(' ')], directory);
   }
-  const given = () => ({
+  const runArguments = () => ({
     input: path.join(directory, 'in.pdf'),
     output: path.join(directory, 'out'),
     languages: 'por+eng',
@@ -28,12 +28,12 @@ describe('platform/infra/ocr-program', function () {
   const options = () => ({ directory, timeMs: 10_000, signal: new AbortController().signal });
   const copy = 'cp "$1" "$2"';
 
-  it('gets its arguments with the placeholders filled in, each once and without a shell', async () => {
+  it('gets its arguments with the placeholders replaced, each as one argument and without a shell', async () => {
     const { run, takesPages } = await program(
       'for word in "$@"; do echo "$word"; done > words',
       '-l {languages} --pages={pages} {input} {output} $HOME;',
     );
-    const task = { ...given(), languages: '{input}' };
+    const task = { ...runArguments(), languages: '{input}' };
     expect([takesPages, await run(task, options())]).to.deep.equal([true, 'done']);
     expect((await readFile(path.join(directory, 'words'), 'utf8')).trim().split('\n')).to.deep.equal([
       '-l',
@@ -45,35 +45,35 @@ describe('platform/infra/ocr-program', function () {
     ]);
   });
 
-  it('works in the directory of its task, with nothing of our environment but the PATH', async () => {
+  it('runs in the directory of its task, with only the PATH of our environment', async () => {
     const { run } = await program('env > env; pwd >> env');
-    await run(given(), options());
+    await run(runArguments(), options());
     const lines = (await readFile(path.join(directory, 'env'), 'utf8')).trim().split('\n');
     const own = lines.filter((line) => !/^(PATH|PWD|OLDPWD|SHLVL|_)=/.test(line));
     const expected = [`HOME=${directory}`, `TMPDIR=${directory}`, 'LANG=C.UTF-8', 'OMP_THREAD_LIMIT=1', directory];
     expect(own).to.have.members(expected);
   });
 
-  it('says that there is no such program', async () => {
+  it('reports a program that does not exist', async () => {
     const none = ocrProgramAt(['/there/is/none', '{input}', '{output}'], directory);
-    expect([none.takesPages, await none.run(given(), options())]).to.deep.equal([false, 'absent']);
+    expect([none.takesPages, await none.run(runArguments(), options())]).to.deep.equal([false, 'absent']);
     expect(await none.flawFor('eng')).to.equal(
       'There is no program /there/is/none: install it, or name another in OCR_COMMAND.',
     );
   });
 
-  it('finds no fault of a program that writes a PDF of the test page, and leaves no files', async () => {
+  it('accepts a program that writes a PDF of the test page, and leaves no files', async () => {
     expect(await (await program(copy)).flawFor('eng')).to.equal(undefined);
     expect(await readdir(directory)).to.deep.equal(['ocr']);
   });
 
-  it('names a program that fails, and a program that writes no PDF', async () => {
+  it('reports a program that fails, and a program that writes no PDF', async () => {
     const flaw = `${file} reads no trial page in eng within its bounds (1536 MB of memory, 60 s): is it complete, and are these languages installed?`;
     for (const words of ['exit 3', 'exit 0', 'echo words > "$2"'])
       expect(await (await program(words)).flawFor('eng'), words).to.equal(flaw);
   });
 
-  it('looks once for each languages, again after a failure, if the file changes, and if asked to', async () => {
+  it('checks once per language set, and again after a failure, a changed file or an explicit request', async () => {
     const trials = async () => (await readFile(path.join(directory, 'trials'), 'utf8')).trim().split('\n');
     const noting = `echo "$3" >> ${path.join(directory, 'trials')}; [ "$3" = ara ] && exit 3; ${copy}`;
     const looked = await program(noting);

@@ -1,4 +1,4 @@
-/** How processes end, and with which exit code. */
+/** How processes end, and their exit codes. */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { throwMistakes } from '../../../platform/infra/process.ts';
 
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
-/** @param call of process.ts, which can write to stdout @param signals each is sent when so much has been written */
+/** @param call A module that uses process.ts and can write to stdout. @param signals Each signal is sent when this output has appeared. */
 async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {
   const program = `
     const { runOnce, runProcess } = await import(${module('platform/infra/process.ts')});
@@ -31,7 +31,7 @@ async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals
 }
 
 describe('a process that serves', () => {
-  it('stops at a signal and ends with 0, and immediately with 1 at a second signal', async () => {
+  it('stops at a signal and exits with 0, and immediately with 1 at a second signal', async () => {
     const serving = `runProcess(async () => { setTimeout(() => say('up'), 50); setInterval(() => {}, 1_000);
       return { stop: async () => { say(', stops'); await STOPPED; } }; })`;
     const [stopped, forced] = await Promise.all([
@@ -42,7 +42,7 @@ describe('a process that serves', () => {
     expect(forced).to.deep.equal({ code: 1, signal: null, stdout: 'up, stops', stderr: '' });
   });
 
-  it('ends at a signal that comes while it starts, as shells say it: 128 and the signal’s number', async () => {
+  it('exits at a signal during the start with 128 and the signal’s number, like a shell', async () => {
     const starting = `runProcess(() => { say('starts'); return forever(); })`;
     const [terminated, interrupted] = await Promise.all([
       end(starting, { starts: 'SIGTERM' }),
@@ -53,11 +53,11 @@ describe('a process that serves', () => {
   });
 });
 
-describe('the checks of a start', () => {
+describe('the checks at the start of a process', () => {
   const thrownBy = (...checks: Promise<string[]>[]) => throwMistakes(checks).catch((error: unknown) => error);
   const broken = new Error('a check is broken');
 
-  it('report all mistakes together, and the error of a check only if there are none', async () => {
+  it('report all mistakes together, and the error of a check only if there are no mistakes', async () => {
     const mistakes = await thrownBy(Promise.resolve(['one']), Promise.reject(broken), Promise.resolve(['two']));
     expect(mistakes).to.be.instanceOf(StartProblems).and.have.deep.property('problems', ['one', 'two']);
     expect(await thrownBy(Promise.resolve([]), Promise.reject(broken))).to.equal(broken);
@@ -66,7 +66,7 @@ describe('the checks of a start', () => {
 });
 
 describe('the log of a process', () => {
-  it('has a line if its spans are lost', async () => {
+  it('contains a line if spans are lost', async () => {
     const { stdout } = await end(`runOnce('It failed', async () => {
       const { useTracer } = await import(${module('platform/infra/tracing.ts')});
       const { createProcessLogger } = await import(${module('platform/infra/process.ts')});
@@ -84,8 +84,8 @@ describe('the log of a process', () => {
   });
 });
 
-describe('a command that ends by itself', () => {
-  it('ends with the exit code that it returns, with 1 and a reason if it throws, or at a signal', async () => {
+describe('a command-line program', () => {
+  it('ends with its returned exit code, with 1 and a reason if it throws, or at a signal', async () => {
     const [returned, thrown, ended] = await Promise.all([
       end(`runOnce('It failed', async () => 3)`),
       end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),

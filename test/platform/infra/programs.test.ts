@@ -1,4 +1,4 @@
-/** Programs of the machine: what is found on the PATH, and how they answer, or do not. */
+/** Programs of the machine: the search on the PATH, and how the programs answer. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,11 +22,11 @@ describe('platform/infra/programs', function () {
   }
   const refusal = (program: string, options: { timeoutMs?: number } = {}) =>
     askProgram(program, ['--version'], options).then(
-      (said) => `said ${said}`,
+      (output) => `said ${output}`,
       ({ message }: Error) => message,
     );
 
-  it('finds each executable file of a name, in the order of the PATH, and says what cannot be executed', async () => {
+  it('finds each executable file of a name in the order of the PATH, and reports files that cannot run', async () => {
     const [second, last] = [await script('b/thing', '#!/bin/sh\n'), await script('e/thing', '#!/bin/sh\n')];
     await mkdir(at('a'));
     await symlink(at('gone'), at('a', 'thing'));
@@ -45,40 +45,40 @@ describe('platform/infra/programs', function () {
     expect(await lookUp('other', directories.join(':'))).to.deep.equal({ files: [], unusable: [] });
   });
 
-  it('says that a file may not be executed', async () => {
+  it('reports a file that may not be executed', async () => {
     const file = await script('thing', 'text', 0o644);
     expect(await lookUp(file, '')).to.deep.equal({ files: [], unusable: [`${file} may not be executed by this user`] });
   });
 
-  it('gives what a program says on both outputs', async () => {
+  it('returns the output of a program on stdout and stderr', async () => {
     const file = await script('thing', '#!/bin/sh\necho "error $1" >&2; echo "out $1"\n');
     expect(await askProgram(file, ['--version'])).to.equal('out --version\nerror --version\n');
     expect([firstWords('\n  thing 1.2  \nmore'), firstWords(' \n')]).to.deep.equal(['"thing 1.2"', 'nothing']);
   });
 
-  it('says how a program fails, in its own last words', async () => {
+  it('reports how a program failed, with the last lines of its output', async () => {
     const loader = await script(
       'loader',
       '#!/bin/sh\necho one >&2; echo "libx264.so.164: cannot open" >&2; exit 127\n',
     );
     expect(await refusal(loader)).to.equal('ends with exit code 127: libx264.so.164: cannot open');
     expect(await refusal(await script('mute', '#!/bin/sh\nexit 3\n'))).to.equal(
-      'ends with exit code 3: it says nothing',
+      'ends with exit code 3: it prints nothing',
     );
     expect(await refusal(await script('killed', '#!/bin/sh\nkill -9 $$\n'))).to.equal(
-      'ends with SIGKILL: it says nothing',
+      'ends with SIGKILL: it prints nothing',
     );
     expect(await refusal(at('none'))).to.equal('is not installed, or its interpreter is not');
     expect(await refusal(await script('other', '#!/none/such\n'))).to.equal(
       'is not installed, or its interpreter is not',
     );
-    // A shell takes the program of another machine for a script.
+    // A shell takes a program for another processor for a script.
     expect(await refusal(await script('broken', '\x7fELF\x02\x01nonsense'))).to.match(
       /^ends with exit code 127: [ -~]*\?ELF\?nonsense: not found$/,
     );
   });
 
-  it('ends a program that hangs, with its children, although they refuse to', async () => {
+  it('ends a program that hangs, with its children, even if they ignore the signal', async () => {
     const file = await script('thing', '#!/bin/sh\ntrap "" TERM\nsleep 600\nsleep 600\n');
     const beganAt = Date.now();
     expect(await refusal(file, { timeoutMs: 300 })).to.equal('does not answer --version within 0.3 s');
@@ -92,7 +92,7 @@ describe('platform/infra/programs', function () {
     expect(Date.now() - beganAt).to.be.below(4_000);
   });
 
-  it('ends a program that says more than can be meant', async () => {
+  it('ends a program that prints too much', async () => {
     expect(await refusal(await script('thing', '#!/bin/sh\nyes\n'))).to.equal('says more than 4 MB to --version');
   });
 });

@@ -12,7 +12,7 @@ import { testStack } from '../../toolkit/stack/stack.ts';
 import { readConfig } from '../../../config.ts';
 import type { Mailbox } from '../../../dev/mailbox/mailbox.ts';
 
-let sent = 0;
+let messageCount = 0;
 const message = (to: string, more: Partial<HandedMessage> = {}): HandedMessage => ({
   envelopeFrom: 'bounces@example.com',
   from: { name: 'Knots & Co', address: 'news@example.com' },
@@ -21,33 +21,33 @@ const message = (to: string, more: Partial<HandedMessage> = {}): HandedMessage =
   subject: 'A knot – ñ',
   text: 'Ahoy\n.\nafter a lone dot',
   html: '<p>Ahoy</p>',
-  messageId: `<${++sent}@example.com>`,
+  messageId: `<${++messageCount}@example.com>`,
   headers: { 'List-Unsubscribe': `<https://example.com/${'x'.repeat(120)}>` },
   ...more,
 });
 
-describe('handing messages over by SMTP', () => {
+describe('sending an e-mail over SMTP', () => {
   let mailbox: Mailbox;
   let smtp: SmtpHandOver;
   before(async () => {
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    if (!stack.mailbox) throw new Error('These tests make the mailbox of the stack refuse messages.');
     mailbox = stack.mailbox;
     smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 2 });
   });
   afterEach(() => mailbox.succeed());
   after(() => smtp.close());
 
-  it('says accepted once the server has it, whole, with long headers on one line', async () => {
-    const given = message('ada@example.com');
-    expect(await smtp.handOver(given)).to.include({ kind: 'accepted' });
+  it('reports accepted once the server has the whole message, with long headers on one line', async () => {
+    const first = message('ada@example.com');
+    expect(await smtp.handOver(first)).to.include({ kind: 'accepted' });
     const [found] = (await mailbox.messages({ to: 'ada@example.com' })).filter(
-      ({ message_id: id }) => id === given.messageId,
+      ({ message_id: id }) => id === first.messageId,
     );
-    expect(found).to.include({ from: 'bounces@example.com', subject: given.subject });
-    expect(found?.text.trim()).to.equal(given.text);
+    expect(found).to.include({ from: 'bounces@example.com', subject: first.subject });
+    expect(found?.text.trim()).to.equal(first.text);
     expect(found?.headers).to.include({
-      'list-unsubscribe': given.headers['List-Unsubscribe'],
+      'list-unsubscribe': first.headers['List-Unsubscribe'],
       'reply-to': 'crew@example.com',
     });
   });
@@ -58,7 +58,7 @@ describe('handing messages over by SMTP', () => {
     ['message', 554, { kind: 'refused', permanent: true }],
     ['message', 452, { kind: 'refused', permanent: false }],
   ] as const) {
-    it(`says ${expected.permanent ? 'refused for good' : 'refused for now'} at ${reply} to ${at}, and keeps no address`, async () => {
+    it(`reports ${expected.permanent ? 'refused permanently' : 'refused temporarily'} at ${reply} to ${at}, and keeps no address`, async () => {
       mailbox.failNext({ at, reply, to: 'bob@example.com' });
       const answer = await smtp.handOver(message('bob@example.com'));
       expect(answer).to.include(expected);
@@ -66,20 +66,20 @@ describe('handing messages over by SMTP', () => {
     });
   }
 
-  it('says not sent if nothing listens', async () => {
+  it('reports not sent if no server listens', async () => {
     const nobody = createSmtpHandOver({ smtpUrl: new Secret('smtp://127.0.0.1:1'), connections: 1 });
     expect(await nobody.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     nobody.close();
   });
 
-  it('says refused for now where the server turns the connection away, for the message is not to blame', async () => {
+  it('reports a temporary refusal if the server rejects the connection, because the message is not the cause', async () => {
     const busy = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
     mailbox.failNext({ at: 'connect', reply: 554 });
     expect(await busy.handOver(message('ada@example.com'))).to.include({ kind: 'refused', permanent: false });
     busy.close();
   });
 
-  it('says not sent if it cannot be written at all, and throws nothing', async () => {
+  it('reports not sent if the message cannot be composed, and throws nothing', async () => {
     const broken = message('ada@example.com');
     Object.defineProperty(broken, 'html', {
       get: () => {
@@ -89,7 +89,7 @@ describe('handing messages over by SMTP', () => {
     expect(await smtp.handOver(broken)).to.deep.equal({ kind: 'not_sent', reply: 'not_composed' });
   });
 
-  it('cuts a message off that takes too long: it never arrives after it was said not to be sent', async () => {
+  it('aborts a message that takes too long, so it never arrives after the report not sent', async () => {
     const received: Buffer[] = [];
     const ended = Promise.withResolvers<void>();
     let stalled: Socket | undefined;
@@ -120,7 +120,7 @@ describe('handing messages over by SMTP', () => {
     server.close();
   });
 
-  describe('a server that cuts the connection', () => {
+  describe('a server that closes the connection', () => {
     let server: Server;
     let cutAfterBytes: number;
     let sockets: Socket[] = [];
@@ -156,23 +156,23 @@ describe('handing messages over by SMTP', () => {
 
     const large = { html: `<p>${'x'.repeat(8_000_000)}</p>` };
 
-    it('says not sent if it cuts before the message', async () => {
+    it('reports not sent if the server closes before the message', async () => {
       cutAfterBytes = 0;
       expect(await cutting.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     });
 
-    it('says not sent if it cuts in the middle of the message', async () => {
+    it('reports not sent if the server closes in the middle of the message', async () => {
       cutAfterBytes = 1_000;
       expect(await cutting.handOver(message('ada@example.com', large))).to.include({ kind: 'not_sent' });
     });
 
-    it('says unknown if it cuts after the last byte', async () => {
+    it('reports unknown if the server closes after the last byte', async () => {
       cutAfterBytes = 200;
       expect(await cutting.handOver(message('ada@example.com'))).to.deep.equal({ kind: 'unknown' });
     });
   });
 
-  it('gives up waiting for a connection in time, and loses none by it', async () => {
+  it('stops waiting for a free connection in time, and loses no connection', async () => {
     const ends: (() => void)[] = [];
     const hang = () => smtp.onConnection(() => new Promise<void>((resolve) => ends.push(resolve)));
     const hanging = [hang(), hang()];
@@ -188,22 +188,23 @@ describe('handing messages over by SMTP', () => {
     ]);
   });
 
-  it('starts no work beyond its connections, and then in the order of asking', async () => {
+  it('starts no more work than it has connections, in the order of the requests', async () => {
     const events: string[] = [];
     const ends: (() => void)[] = [];
-    const begun = (count: number) => until(`work ${count}`, { timeoutMs: 5_000 }, async () => ends.length === count);
+    const untilStarted = (count: number) =>
+      until(`work ${count}`, { timeoutMs: 5_000 }, async () => ends.length === count);
     const works = [0, 1, 2, 3].map((number) =>
       smtp.onConnection(async () => {
         events.push(`begins ${number}`);
         await new Promise<void>((resolve) => ends.push(resolve));
       }),
     );
-    await begun(2);
+    await untilStarted(2);
     expect(events).to.deep.equal(['begins 0', 'begins 1']);
     ends[1]?.();
-    await begun(3);
+    await untilStarted(3);
     ends[0]?.();
-    await begun(4);
+    await untilStarted(4);
     expect(events).to.deep.equal(['begins 0', 'begins 1', 'begins 2', 'begins 3']);
     for (const end of ends) end();
     await Promise.all(works);

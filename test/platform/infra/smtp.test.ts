@@ -8,13 +8,13 @@ import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 const second = 1_000;
 
-/** The real one, whatever a test makes of the timers. */
+/** The real function, even if a test replaces the timers. */
 const setTimeoutForReal = setTimeout;
 
-/** An SMTP server that never refuses and never accepts: once it has the message, it sends line after line of a reply without end. */
+/** An SMTP server that neither accepts nor refuses: after the message it sends a reply of endless lines. */
 async function startTalkativeServer(): Promise<{
   port: number;
-  /** Resolves once so many messages have come whole. */
+  /** Resolves when this number of messages has arrived completely. */
   messages(count: number): Promise<void>;
   close(): void;
 }> {

@@ -44,7 +44,7 @@ function readFrom(env: Environment) {
 }
 
 describe('variables', () => {
-  it('are read in the shape of their declarations, with their defaults', () => {
+  it('are parsed into the types of their declarations, with their defaults', () => {
     const { read, problems } = readFrom(required);
     expect(problems).to.deep.equal([]);
     const { master, ...others } = read;
@@ -60,7 +60,7 @@ describe('variables', () => {
     expect(master.reveal()).to.deep.equal(Buffer.from([1, 2]));
   });
 
-  it('are read as they are set', () => {
+  it('are parsed from the environment', () => {
     const { read, problems } = readFrom({
       NAME: 'other',
       PORT: '90',
@@ -86,7 +86,7 @@ describe('variables', () => {
     });
   });
 
-  it('tell each mistake in a sentence, all of them, in the order of the declarations', () => {
+  it('report each mistake in a sentence, all mistakes, in the order of the declarations', () => {
     expect(
       readFrom({
         NAME: 'Club1',
@@ -138,7 +138,7 @@ describe('a secret in a file', () => {
     return file;
   };
 
-  it('is read as it stands there, without the new line at its end', async () => {
+  it('is read without the newline at its end', async () => {
     await eachCase(['abcd', 'abcd\n', 'abcd\r\n'], (content) => {
       const { read, problems } = readFrom({ ...required, TOKEN_FILE: fileWith(content) });
       expect({ problems, token: read.token?.reveal() }).to.deep.equal({ problems: [], token: 'abcd' });
@@ -147,7 +147,7 @@ describe('a secret in a file', () => {
     expect(read.master.reveal()).to.deep.equal(Buffer.from([1, 2]));
   });
 
-  it('loses one new line only, and no blank', async () => {
+  it('loses only one newline, and no blank', async () => {
     await eachCase(['abcd\n\n', 'abcd ', ' abcd', 'ab\ncd'], (content) =>
       expect(readFrom({ ...required, TOKEN_FILE: fileWith(content) }).problems).to.deep.equal([
         'TOKEN_FILE must match ^\\w{4}$',
@@ -155,14 +155,14 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('is a mistake beside its variable, unless one of them is empty', () => {
+  it('is a mistake beside its variable, unless one of the two is empty', () => {
     const both = { BASE_URL: required.BASE_URL, MASTER: 'AQI=', MASTER_FILE: fileWith('AQI=') };
     expect(readFrom(both).problems).to.deep.equal(['MASTER and MASTER_FILE are both set: set one of them']);
     expect(readFrom({ ...both, MASTER: '' }).problems).to.deep.equal([]);
     expect(readFrom({ ...both, MASTER_FILE: '' }).problems).to.deep.equal([]);
   });
 
-  it('is a mistake where the file is away, no file or empty, named with neither path nor content', () => {
+  it('is a mistake if the file is missing, is not a file or is empty; the message has neither path nor content', () => {
     const missing = path.join(directory, 'nowhere');
     expect(readFrom({ ...required, TOKEN_FILE: missing }).problems).to.deep.equal([
       'TOKEN_FILE names a file that cannot be read (ENOENT)',
@@ -175,7 +175,7 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it('is for secrets alone: the file of another variable is not read', () => {
+  it('is supported only for secrets: a file for another variable is not read', () => {
     const { read, problems } = readFrom({ ...required, NAME_FILE: fileWith('other'), CA_FILE: fileWith('/ca.pem') });
     expect({ problems, name: read.name, ca: read.ca }).to.deep.equal({ problems: [], name: 'club', ca: undefined });
   });

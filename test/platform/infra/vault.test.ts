@@ -10,7 +10,7 @@ const vault = createVault(key);
 
 describe('seal and open', () => {
   for (const [format, options] of Object.entries({ 'with the key’s id': { namesKeys: true }, 'without it': {} })) {
-    it(`opens any text that was sealed ${format} for its own row only`, () => {
+    it(`opens any text that was sealed ${format} only for its own row`, () => {
       const sealer = createVault(key, options);
       fc.assert(
         fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
@@ -21,7 +21,7 @@ describe('seal and open', () => {
       );
     });
 
-    it(`does not open a text that was sealed ${format} with any byte altered or removed`, () => {
+    it(`refuses a text that was sealed ${format} with any byte altered or removed`, () => {
       const reader = createVault(key, { former: [other] });
       const sealed = createVault(key, options).seal('whsec_secret', 'id');
       expect(reader.open(sealed, 'id')).to.equal('whsec_secret');
@@ -34,20 +34,20 @@ describe('seal and open', () => {
     });
   }
 
-  it('seals one text differently each time, as 12 bytes of nonce, 16 of tag and the text’s length', () => {
+  it('seals one text differently each time, as 12 bytes of nonce, 16 of tag and the ciphertext', () => {
     const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
     expect(one.equals(two)).to.equal(false);
     expect(one).to.have.length(12 + 16 + 'whsec_secret'.length);
     expect(one.includes('whsec')).to.equal(false);
   });
 
-  it('names the key once there are several: a version, and the 4 bytes of its id before the nonce', () => {
+  it('writes the key id once there are several keys: a version, and 4 bytes of the id, before the nonce', () => {
     const sealed = createVault(key, { former: [other] }).seal('whsec_secret', 'id');
     expect(sealed).to.have.length(1 + 4 + 12 + 16 + 'whsec_secret'.length);
     expect(sealed.subarray(0, 5)).to.deep.equal(Buffer.concat([Buffer.of(1), keyIdOf(key)]));
   });
 
-  it('opens under a former key, with and without the key’s id, and seals under the current one', () => {
+  it('opens under a former key, with and without the key id, and seals under the current key', () => {
     const both = createVault(other, { former: [key] });
     for (const namesKeys of [true, false])
       expect(both.open(createVault(key, { namesKeys }).seal('text', 'id'), 'id')).to.equal('text');
@@ -55,20 +55,20 @@ describe('seal and open', () => {
     expect(() => vault.open(both.seal('text', 'id'), 'id')).to.throw(SealUnreadable);
   });
 
-  it('does not open a text that was sealed with a key that is not given', () => {
+  it('refuses a text that was sealed with a missing key', () => {
     for (const namesKeys of [true, false])
       expect(() => createVault(other).open(createVault(key, { namesKeys }).seal('text', 'id'), 'id')).to.throw(
         SealUnreadable,
       );
   });
 
-  it('does not open a value of one key under another if the id was exchanged', () => {
+  it('refuses a value of one key under another key if the id was exchanged', () => {
     const sealed = createVault(key, { namesKeys: true }).seal('text', 'id');
     keyIdOf(other).copy(sealed, 1);
     expect(() => createVault(key, { former: [other] }).open(sealed, 'id')).to.throw(SealUnreadable);
   });
 
-  it('opens a value from before whose nonce happens to look like the id of a key', () => {
+  it('opens an old value whose nonce happens to look like a key id', () => {
     const nonce = Buffer.concat([createVault(key).headers[0], Buffer.alloc(7)]);
     const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
     cipher.setAAD(Buffer.from('id'));
@@ -82,17 +82,17 @@ describe('seal and open', () => {
     const fixed = new Secret(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
     const reader = createVault(fixed);
 
-    it('sealed by release 0.2.0 opens', () => {
+    it('opens a value that release 0.2.0 sealed', () => {
       const sealed = 'd09aebd1a9bdb264e942b766a34ff2693b8a77a4f2e5259fcbdc2cd6b84c4486036b9c144e3ac271';
       expect(reader.open(Buffer.from(sealed, 'hex'), 'row-1')).to.equal('whsec_secret');
     });
 
-    it('sealed with the key’s id opens', () => {
+    it('opens a value that was sealed with the key id', () => {
       const sealed = '019618c5c6132b91fdf19c02aa3bbddd844b124463f98c60db2d0ee2a7c6510966bc1a524679fcabecc2615f50';
       expect(reader.open(Buffer.from(sealed, 'hex'), 'row-1')).to.equal('whsec_secret');
     });
 
-    it('the id of a key, and what an address is hashed as', () => {
+    it('has a fixed key id, and a fixed hash of an address', () => {
       expect(reader.keyId.toString('hex')).to.equal('9618c5c6');
       const hash = 'abde1b59e02690ed391a0a126347d932e84fa919f64b5ea3f1f0d1fe012ee513';
       expect(reader.deriveLasting('mail address:ana@example.com').toString('hex')).to.equal(hash);
@@ -100,11 +100,11 @@ describe('seal and open', () => {
     });
   });
 
-  it('opens the values that any key operations left, if the key is given, and no others (generated)', () => {
+  it('opens the values that any key operations left if the key is given, and no other values (generated)', () => {
     const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
     const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
     const steps = fc.record({
-      given: indexes,
+      keyIndexes: indexes,
       namesKeys: fc.boolean(),
       row: fc.nat(2),
       act: fc.constantFrom('seal', 'reseal', 'move'),
@@ -112,10 +112,10 @@ describe('seal and open', () => {
     const vaultOf = ([current = 0, ...former]: readonly number[], options: VaultOptions = {}) =>
       createVault(keys[current] ?? key, { former: former.map((index) => keys[index] ?? key), ...options });
     fc.assert(
-      fc.property(fc.array(steps, { maxLength: 12 }), indexes, (operations, given) => {
+      fc.property(fc.array(steps, { maxLength: 12 }), indexes, (operations, keyIndexes) => {
         /** The content of each row, its key and its context. */
         const rows = new Map<number, { sealed: Buffer; under: number; context: string; text: string }>();
-        for (const [step, { given: now, namesKeys, row, act }] of operations.entries()) {
+        for (const [step, { keyIndexes: now, namesKeys, row, act }] of operations.entries()) {
           const ring = vaultOf(now, { namesKeys });
           const [under = 0] = now;
           const found = rows.get(row);
@@ -130,9 +130,9 @@ describe('seal and open', () => {
           else if (found && now.includes(found.under) && found.context === `${row}`)
             rows.set(row, { ...found, sealed: ring.seal(ring.open(found.sealed, `${row}`), `${row}`), under });
         }
-        const reader = vaultOf(given);
+        const reader = vaultOf(keyIndexes);
         for (const [row, { sealed, under, context, text }] of rows) {
-          const opens = given.includes(under) && context === `${row}`;
+          const opens = keyIndexes.includes(under) && context === `${row}`;
           if (opens) expect(reader.open(sealed, `${row}`)).to.equal(text);
           else expect(() => reader.open(sealed, `${row}`)).to.throw(SealUnreadable);
         }
@@ -142,14 +142,14 @@ describe('seal and open', () => {
 });
 
 describe('derive', () => {
-  it('gives 32 bytes, equal for the same label and key, and different for another label or key', () => {
+  it('returns 32 bytes, equal for the same label and key, and different for another label or key', () => {
     expect(vault.derive('label')).to.have.length(32);
     expect(createVault(key).derive('label').equals(vault.derive('label'))).to.equal(true);
     expect(vault.derive('other').equals(vault.derive('label'))).to.equal(false);
     expect(createVault(other).derive('label').equals(vault.derive('label'))).to.equal(false);
   });
 
-  it('derives under a former key by its id, and refuses a key that is not given', () => {
+  it('derives under a former key by its id, and refuses a missing key', () => {
     const both = createVault(other, { former: [key] });
     expect(both.derive('label', keyIdOf(key))).to.deep.equal(vault.derive('label'));
     expect(both.derive('label', keyIdOf(other))).to.deep.equal(createVault(other).derive('label'));
@@ -158,7 +158,7 @@ describe('derive', () => {
     expect(() => vault.derive('label', keyIdOf(other))).to.throw('a key that is not given');
   });
 
-  it('knows what was derived under any key that is given, whole or its beginning', () => {
+  it('recognizes derived bytes of any given key, complete or truncated', () => {
     const both = createVault(other, { former: [key] });
     const mac = vault.derive('label');
     expect([both.matches('label', mac), both.matches('label', mac.subarray(0, 16))]).to.deep.equal([true, true]);
@@ -166,14 +166,14 @@ describe('derive', () => {
     expect([both.matches('other', mac), createVault(other).matches('label', mac)]).to.deep.equal([false, false]);
   });
 
-  it('accepts no mac of less than 16 bytes, and none that is longer than the derived bytes', () => {
+  it('accepts no MAC of less than 16 bytes, and none that is longer than the derived bytes', () => {
     const mac = vault.derive('label');
     for (const length of [0, 1, 15])
       expect(vault.matches('label', mac.subarray(0, length)), `${length}`).to.equal(false);
     expect(vault.matches('label', Buffer.concat([mac, Buffer.of(0)]))).to.equal(false);
   });
 
-  it('makes macs of 16 to 32 bytes, the first bytes of the current key’s derivation', () => {
+  it('makes MACs of 16 to 32 bytes, the first bytes of the current key’s derivation', () => {
     const both = createVault(key, { former: [other] });
     for (const length of [16, 32])
       expect(both.mac('label', length)).to.deep.equal(vault.derive('label').subarray(0, length));

@@ -11,29 +11,29 @@ describe('platform/infra/work-directory', () => {
   });
   afterEach(() => rm(root, { recursive: true }));
 
-  it('is there during the work, and gone after it, also where the work fails', async () => {
-    const seen = await inWorkDirectory(root, async (directory) => {
+  it('exists during the work, and is removed afterwards, also if the work fails', async () => {
+    const entries = await inWorkDirectory(root, async (directory) => {
       await writeFile(path.join(directory, 'file'), 'x');
       return readdir(root);
     });
-    expect(seen).to.have.length(1);
+    expect(entries).to.have.length(1);
     const failed = inWorkDirectory(root, () => Promise.reject(new Error('a fault')));
     expect(await failed.catch((error: unknown) => String(error))).to.equal('Error: a fault');
     expect(await readdir(root)).to.deep.equal([]);
   });
 
-  it('is removed if its process has ended; others stay', async () => {
-    const dead = 4_194_305; // beyond the largest number of a process
-    const kept = [
+  it('is removed if its process has ended; other directories stay', async () => {
+    const dead = 4_194_305; // A number beyond the largest process id.
+    const remaining = [
       `club-learning-work-${process.ppid}-abc`,
       'club-learning-faults-x',
       'club-learning-7-x',
       'club-learning-work-x-7',
       'other',
     ];
-    const gone = [`club-learning-work-${dead}-abc`, `club-learning-work-${process.pid}-abc`];
-    for (const name of [...kept, ...gone]) await mkdir(path.join(root, name));
+    const abandoned = [`club-learning-work-${dead}-abc`, `club-learning-work-${process.pid}-abc`];
+    for (const name of [...remaining, ...abandoned]) await mkdir(path.join(root, name));
     await removeAbandoned(root);
-    expect((await readdir(root)).toSorted()).to.deep.equal(kept.toSorted());
+    expect((await readdir(root)).toSorted()).to.deep.equal(remaining.toSorted());
   });
 });

@@ -29,7 +29,7 @@ export async function simulateInProcesses(
     children.push(child);
     child.onMessage((message) => count.add(message as PlayedSchedule));
     const exit = await child.exited;
-    if (exit.asked) return;
+    if (exit.wasRequested) return;
     if (exit.code === 1 && !keepsGoing) await stopOthers(child);
     if (exit.code === 0 || (exit.code === 1 && count.exitCode === 1)) return;
     await stopOthers(child);

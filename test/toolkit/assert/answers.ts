@@ -1,4 +1,4 @@
-/** The rows of an answer and its cost after its steps. */
+/** The rows of an answer and its cost, which tests compare after its steps. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
@@ -26,7 +26,7 @@ export async function citationRows(answerId: Id): Promise<AgentCitation[]> {
   return (await testDatabase()).manager.find(AgentCitation, { where: { answerId }, order: { position: 'ASC' } });
 }
 
-/** The amounts of the club's only month, in millionths of a US dollar. */
+/** The amounts of the club's only budget month, in millionths of a US dollar. */
 export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: number }> {
   const month = await (await testDatabase()).manager.findOneByOrFail(ClubAiMonth, { clubId });
   return { spent: Number(month.spentMicros), reserved: Number(month.reservedMicros) };
@@ -40,7 +40,7 @@ export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId
   expect(await monthOf(clubId)).to.deep.equal({ spent: cost, reserved: 0 });
 }
 
-/** The words of an answer's log. @throws Error if an entry does not begin at the end of the entry before */
+/** The entries of an answer's log, joined. @throws Error if an entry does not begin at the end of the entry before */
 export async function logOf(answerId: Id): Promise<string> {
   const deltas = await (
     await testDatabase()

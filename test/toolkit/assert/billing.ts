@@ -3,7 +3,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** The club's count of students, with the changes not yet merged into it; and the real number. */
+/** The club's stored student count with its pending changes, and the count of the rows. */
 export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
   const source = await testDatabase();
   const [row] = await source.query<{ counted: number; there: number }[]>(

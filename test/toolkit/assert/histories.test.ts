@@ -2,7 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { expect } from 'chai';
 import { everyText } from './histories.ts';
 
-/** The privacy checks search these texts. If a text left something out, all of these checks would pass. */
+/** The privacy checks search the text of `everyText`. If it omitted something, all these checks would pass without reason. */
 describe('everyText', () => {
   const eventOf = (value: unknown) => ({
     activityTaskCompletedEventAttributes: { result: { payloads: [defaultPayloadConverter.toPayload(value)] } },

@@ -1,4 +1,4 @@
-/** Reads PDFs by independent readers: PDFium of Chromium, and pdf.js of Firefox. */
+/** Renders and reads PDFs by independent programs: PDFium of Chromium, and pdf.js of Firefox. */
 import { PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium';
 import { loadPdfEngine } from '../../../domain/knowledge/extraction/pdf/pdf-engine.ts';
 
@@ -66,7 +66,7 @@ interface Tagged {
 
 /** @returns the parts that a screen reader reads on the first page, each with its text and language */
 export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
-  // Uses the product's loader: a process has one pdf.js, and its first loader decides how it reads.
+  // Uses the product's loader, because the first loader of pdf.js in a process decides how pdf.js reads.
   const { getDocument, VerbosityLevel } = await loadPdfEngine();
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   try {

@@ -15,7 +15,7 @@ export const servedByPrometheus = new Set(['up']);
 /** Prometheus adds these labels to each series; `le` belongs to histograms. */
 const usualLabels = ['job', 'instance', 'le'];
 
-/** Missing in test/wire-names.json, because a variable gives its name to the constructor. */
+/** These metrics are missing in test/wire-names.json, because their names come from variables. */
 const others = [{ name: 'media_ffmpeg_there', labels: [] }];
 
 /** @returns one sentence for each series or label that the service does not serve, and for each gauge from Postgres without its max */
@@ -40,7 +40,7 @@ export function misuseIn(expr: string): string[] {
       .map((label) => `no series has the label ${label}`),
     ...usedSeries
       .filter(({ name, before }) => ofPostgres.has(name) && !/\bmax(?: by \([\w, ]+\))? ?\($/.test(before))
-      .map(({ name }) => `${name} is not taken by its max`),
+      .map(({ name }) => `${name} is not aggregated by max`),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Python's own reader of archives: a second opinion, if this machine has Python 3. */
+/** Reads archives with Python's zipfile as an independent check, if this machine has Python 3. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { examples, whyMissing } from '../stack/example-receiver.ts';

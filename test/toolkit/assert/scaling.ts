@@ -1,9 +1,9 @@
 /** Checks that work grows in proportion to its input. It measures CPU time, so that a busy machine does not matter. */
 import { expect } from 'chai';
 
-/** The growth of sizes: small, so that exponential work is noticed before it takes hours. */
+/** The growth of sizes. It is small, so that exponential work shows before it takes hours. */
 const step = 1.25;
-/** Much more than linear work needs on such inputs, and much less than the time limit of a test. */
+/** Much more time than linear work needs for such inputs, and much less than the time limit of a test. */
 const guardMs = 2_000;
 const factor = 16;
 /** Linear work takes 16 times as long, quadratic work 256 times. This limit lies in between. */

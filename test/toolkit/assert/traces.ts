@@ -1,4 +1,4 @@
-/** Finds texts in every table of the database, in Temporal's data about a club, and in the buckets. */
+/** Searches for texts in every table of the database, in Temporal's data about a club, and in the buckets. */
 import type { Client } from '@temporalio/client';
 import { everyText } from './histories.ts';
 import { testDatabase } from '../stack/database.ts';

@@ -1,10 +1,10 @@
-/** The wakes that an act leaves to the relay. No relay runs beside these tests. */
+/** The wakes that an operation writes. No relay sends them, because none runs beside these tests. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { Wake } from '../../../entities/facts/wake.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** Runs `act`. @returns the wakes that it wrote for the club, as sorted workflow ids */
+/** Runs `act`. @returns the wakes that the operation wrote for the club, as sorted workflow ids */
 export async function wakesBy(clubId: Id, act: () => Promise<unknown>): Promise<string[]> {
   const { manager } = await testDatabase();
   await manager.delete(Wake, { clubId });

@@ -4,8 +4,8 @@ import { factsOf, testDatabase } from '../stack/database.ts';
 import { buildClub } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 
-describe('courses and access of tests', () => {
-  it('are rows of the club, and record no fact', async () => {
+describe('test builders of courses and access', () => {
+  it('insert rows of the club, and record no fact', async () => {
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId, { modules: 2, lessons: 3 });
     const cohort = await buildCohort(clubId, course.id);

@@ -27,7 +27,7 @@ export async function gifOf({
     .toBuffer();
 }
 
-/** @returns an animated PNG; its first picture stands at the usual position */
+/** @returns an animated PNG with its first frame in the usual position */
 export async function apngOf({ width, height }: { width: number; height: number }): Promise<Buffer> {
   const whole = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
     .png()

@@ -3,7 +3,7 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 
 const megabyte = 1_024 * 1_024;
 
-/** A text that ends in this many megabytes of spaces, and then in `end`. */
+/** A text of this many megabytes of spaces, followed by `end`. */
 interface Bomb {
   begin: string;
   megabytes: number;
@@ -12,7 +12,7 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** A bomb's checksum is wrong, because no reader reaches its end. */
+  /** The checksum of the bomb is wrong. No reader notices, because none reads to the end. */
   content: Uint8Array | string | Bomb;
   /** The declared unpacked size; the true size if absent. */
   says?: number;

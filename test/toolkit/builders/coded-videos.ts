@@ -1,4 +1,4 @@
-/** Videos of one colour, in the codings of cameras and programs; and the colour that players show. */
+/** Videos of one colour in the encodings of cameras and programs, and the colour that a player shows. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ const shares = {
 } as const;
 
 export interface Coding {
-  /** The colour description of the stream; absent: none. */
+  /** The colour description of the stream; by default none. */
   says?: { primaries: string; transfer: string };
   matrix: keyof typeof shares;
   bits?: 8 | 10;
@@ -60,7 +60,7 @@ export function videoOf(color: Rgb, coding: Coding): Promise<Buffer> {
   return ffmpegOutput([...picture, ...filled, ...encoder, '-tag:v', 'hvc1'], 'mov');
 }
 
-/** @param args of ffmpeg, without the output @returns the output */
+/** @param args further arguments of ffmpeg, without the output @returns the output */
 export async function ffmpegOutput(args: readonly string[], format: string, input?: Buffer): Promise<Buffer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'coded-video-'));
   try {
@@ -89,7 +89,8 @@ export async function describedVideo(bytes: Buffer): Promise<string> {
   }
 }
 
-/** @param filters before the pixel is read @returns the pixel in the middle, three values from 0 to 255, in a BT.709 player */
+/** @param filters further ffmpeg filters before the pixel is
+ * read @returns the pixel in the middle, three values from 0 to 255, in a BT.709 player */
 export async function shownColor(bytes: Buffer, filters: readonly string[] = []): Promise<number[]> {
   const filterChain = [...filters, 'scale=in_color_matrix=bt709:in_range=tv:flags=accurate_rnd', 'format=rgb24'].join(
     ',',

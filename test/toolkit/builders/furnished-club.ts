@@ -1,4 +1,4 @@
-/** A club with one record of every kind that a request can name, as rows only: no facts, wakes or mails. */
+/** A club with one record of every kind that a request can name. It contains only rows, without facts, wakes or e-mails. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
@@ -50,7 +50,7 @@ export interface Records {
   postFile: Id;
   /** The student's report of the post. */
   report: Id;
-  /** A free delivery that another student has, but not this one. */
+  /** A free delivery in which another student is enrolled, and not this student. */
   delivery: Id;
   /** The student's enrollment in another delivery of the course. */
   enrollment: Id;
@@ -61,7 +61,7 @@ export interface Records {
   connection: Id;
   /** A failed notice. */
   notice: Id;
-  /** A running import that the engine does not know. */
+  /** A running import without a workflow in Temporal. */
   import: Id;
   endpoint: Id;
   webhookDelivery: Id;
@@ -95,13 +95,13 @@ export interface Records {
   mentor: Id;
   /** The student's session, in 90 days. */
   mentorshipSession: Id;
-  /** A repository with the file, and a file that is not examined yet; the student has access. */
+  /** A repository with the file and with a file that is not yet processed. The student has access. */
   repository: Id;
   repositoryPublicId: string;
   /** The student's run in the automation; failed at its step. */
   run: Id;
   suppression: string;
-  /** The student's link out of campaigns. */
+  /** The student's unsubscribe link of campaigns. */
   wayOut: string;
   /** An award of points to the student, by hand. */
   award: Id;
@@ -226,7 +226,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // Inside the booking horizon: it occupies times that would be offered otherwise.
+  // The session is inside the booking horizon, so it occupies times that would be offered otherwise.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }

@@ -28,7 +28,7 @@ export async function buildLogo(club: TestClub, bytes: Buffer, mime = 'image/png
   return id;
 }
 
-/** Makes it public, or private again. */
+/** Makes the file public, or private again. */
 export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpublish'): Promise<void> {
   await callsOf(club)('POST', `/media/${id}/${action}`);
   await movedFile(id);

@@ -8,11 +8,11 @@ import { testObjectStore } from '../stack/storage.ts';
 interface MediaOptions {
   title?: string;
   status?: MediaStatus;
-  /** The content in the bucket; null: the key is known, but the bucket has lost the content; undefined: there never was any. */
+  /** The content in the bucket. `null`: the row has a key, but the bucket lost the content. Absent: no content was uploaded. */
   bytes?: Uint8Array | string | null;
   /** The size in the row; the true size by default. */
   sizeBytes?: number;
-  /** The detected type; an image type creates an image of the library. Unknown by default. */
+  /** The detected type, which is unknown by default. An image type creates an image of the library. */
   mime?: string;
   /** Creates a hosted video. */
   video?: true;

@@ -80,7 +80,7 @@ interface Slide {
 }
 
 export async function pptxOf(slides: readonly Slide[]): Promise<Uint8Array<ArrayBuffer>> {
-  // The package is CommonJS: its class is the default of its default export.
+  // The package is CommonJS. Its class is the property `default` of its default export.
   const Presentation = pptxgen as unknown as typeof pptxgen.default;
   const presentation = new Presentation();
   presentation.defineSlideMaster({

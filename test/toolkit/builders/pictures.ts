@@ -11,7 +11,7 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 
 const pngMark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** The data of larger pictures end after some rows: they can be measured, but not decoded. */
+/** The data of larger pictures end after some rows, so readers can measure them, but not decode them. */
 const wholePixels = 1_000_000;
 
 /** A grey picture. @param extra bytes of a comment, to enlarge it */
@@ -82,14 +82,14 @@ export function webp(width = 2, height = 3, animated = false): Buffer {
   return Buffer.concat([Buffer.from('RIFF', 'latin1'), le32(4 + chunks.length), Buffer.from('WEBP', 'latin1'), chunks]);
 }
 
-/** 3 MB of empty segments before a picture: a reader that goes one by one reads 750,000 segments. */
+/** 3 MB of empty segments before a picture. A reader that visits each segment reads 750,000 segments. */
 export function jpegOfManySegments(): Buffer {
   const picture = jpeg();
   const segments = Buffer.alloc(3_000_000, Buffer.from([0xff, 0xe1, 0, 2]));
   return Buffer.concat([picture.subarray(0, 2), segments, picture.subarray(2)]);
 }
 
-/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries, which a reader goes through one by one. */
+/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries. A reader visits each entry. */
 export function archiveOfManyEntries(): Buffer {
   const count = 100_000;
   const entry = Buffer.alloc(46 + 2);

@@ -1,4 +1,4 @@
-/** Questions after their acceptance: their cost is reserved, and their answers wait for their runs. */
+/** Accepted questions. Their cost is reserved, and their answers wait for their runs. */
 import { wake } from '../../../platform/engine/wakes.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
@@ -53,7 +53,7 @@ interface QuestionOptions {
   /** The reserve in the club's budget, in millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** Wakes the run by the relay. */
+  /** Also wakes the run by the relay. */
   woken?: boolean;
   /** Ready images of the student. */
   imageIds?: readonly Id[];
@@ -101,14 +101,14 @@ export async function buildQuestion(
 
 /**
  * A question in a new conversation with this reserve in the club's budget. @returns the answer's id
- * @throws DomainError club_budget_exhausted; no question stays then
+ * @throws DomainError if the budget is exhausted (`club_budget_exhausted`); the question is then deleted
  */
 export async function buildCharge(asker: Asker, micros: bigint, acceptedAt: Date): Promise<Id> {
   const conversation = await buildConversation({ createdAt: acceptedAt }, asker);
   return (await buildQuestion({ micros, acceptedAt }, conversation)).answerId;
 }
 
-/** An earlier turn with this end. */
+/** An earlier turn of the conversation with this outcome. */
 export async function buildTurn(
   conversation: TestConversation,
   question: string,

@@ -1,4 +1,4 @@
-/** A request body in the form that a handler receives if it reads late. */
+/** A request body as a handler receives it if the handler reads late. */
 import { readJson } from '../../../platform/core/json.ts';
 
 export function receivedBody(content: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {

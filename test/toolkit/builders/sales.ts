@@ -1,4 +1,4 @@
-/** Shops: connections of platforms, products with their deliveries, and notices in our own format. */
+/** Shops: connections of sales platforms, products with their deliveries, and notices in the service's own format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -53,7 +53,7 @@ export interface TestShop {
   club: TestClub;
   connection: TestSalesConnection;
   product: TestProduct;
-  /** The buyer in its notices, whom the club does not know yet. */
+  /** The buyer in the notices, who is not yet a student of the club. */
   email: string;
 }
 

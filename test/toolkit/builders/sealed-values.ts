@@ -1,4 +1,4 @@
-/** A value of each sealed kind, written by the domain's own functions under the test's keys. */
+/** A value of each sealed kind, written by the domain functions with the keys of the tests. */
 import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
 import { requestMail } from '../../../domain/mail/transactional/requests.ts';

@@ -1,4 +1,4 @@
-/** Sessions of accounts, and the secrets in their mails. */
+/** Sessions of accounts, and the secrets in sign-in e-mails. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';

@@ -23,7 +23,7 @@ export type NewPassage =
       text: string;
       headings?: string[];
       page?: number | null;
-      /** Written as by a release that stored no words. */
+      /** Inserts the passage without words, like an old release. */
       isFormer?: boolean;
     };
 

@@ -1,4 +1,4 @@
-/** The two kinds of accounts, whose credential operations follow the same rules: everything that a test of both needs. */
+/** Students and administrators, whose credential operations follow the same rules, with the calls that tests of both need. */
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAdministrator, buildStudent } from '../builders/clubs.ts';

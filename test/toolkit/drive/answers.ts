@@ -1,4 +1,4 @@
-/** Plays the worker that writes answers: words into the log, the end with its citations, and the NOTIFY after each commit. */
+/** Acts as the worker that writes answers: log entries, the end with citations, and the NOTIFY after each commit. */
 import { answersChannel, tagOf } from '../../../domain/agents/answers/answers-channel.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
@@ -16,7 +16,7 @@ interface CitationToWrite {
   pageTo?: number;
 }
 
-/** Appends without a NOTIFY: the feed finds the words when it polls. */
+/** Appends a text without a NOTIFY, so that the feed finds the text only by polling. */
 export async function appendWithoutNotify(answerId: Id, ...texts: readonly string[]): Promise<void> {
   const source = await testDatabase();
   await source.transaction((manager) => writeLog(new Transaction(manager), answerId, texts));
@@ -39,7 +39,7 @@ async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[])
     );
 }
 
-/** Notifies like a worker about this answer; without an id, about any answer. */
+/** Notifies about this answer like a worker. Without an id, notifies about any answer. */
 export async function notifyStreams(answerId?: Id): Promise<void> {
   const payload = answerId === undefined ? '' : tagOf(answerId);
   await (await testDatabase()).query(`SELECT pg_notify('${answersChannel}', $1)`, [payload]);
@@ -51,7 +51,7 @@ interface Ending {
   /** Its last words, committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
-  /** The cost of its one call in millionths of a US dollar; with 0 there was no call. */
+  /** The cost of the model call in millionths of a US dollar. 0 means that there was no call. */
   cost?: bigint;
   /** The tokens of that call. */
   tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };
@@ -59,7 +59,7 @@ interface Ending {
   notified?: boolean;
 }
 
-/** Ends an answer as its run does: last words, content, citations, call and settlement in one transaction. */
+/** Ends an answer like its run, with last words, content, citations, call and settlement in one transaction. */
 export async function endAnswer(
   answerId: Id,
   {
@@ -113,7 +113,7 @@ export async function endAnswer(
 export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
   endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
-/** Does upkeep's work an hour after the end. */
+/** Performs the upkeep step an hour after the end. */
 export async function deleteLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);

@@ -72,7 +72,7 @@ export function testApi(): Promise<RunningApi> {
   return running;
 }
 
-/** Longer than a busy machine needs: a call with a late counter passes unlimited or is refused. */
+/** Longer than a busy machine needs. If it were shorter, a call with a late counter would not be limited, or would be refused. */
 export const counterDeadlineMs = 20_000;
 
 async function start(): Promise<RunningApi> {
@@ -153,7 +153,8 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // If two paths match, such as `media/storage` and `media/{mediaId}`, the path with the later parameter wins. A brace sorts after letters.
+  // If two paths match, such as `media/storage` and `media/{mediaId}`, the path whose parameter comes later wins. A brace sorts after
+  // letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
   const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(

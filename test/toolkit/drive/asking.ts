@@ -71,7 +71,7 @@ export async function openAskingClassroom(options: AgentOptions = {}): Promise<A
   return { club, openAgent: agent, student, ...askingOf(agent, student) };
 }
 
-/** The tables of questions over all clubs: a refused question may change nothing in them. */
+/** The tables of questions of all clubs. A refused question must not change them. */
 export const questionTables = [
   'agent_conversations',
   'agent_questions',

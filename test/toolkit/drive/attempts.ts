@@ -1,4 +1,4 @@
-/** Attempts whose answer the test decides: claimed and recorded by the real code, posted to no receiver. */
+/** Attempts whose answer the test chooses. The real code claims and records them, and no request reaches a receiver. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -47,11 +47,11 @@ export async function stepOf(
   return { step: await attemptDelivery(deps, id, now), posted };
 }
 
-/** The attempt of a delivery that may be made now. @throws Error if none may be made */
+/** The attempt of a delivery that is allowed now. @throws Error if no attempt is allowed */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimAttempt(db.source, id, now);
-  if (!claim) throw new Error('The delivery has no attempt that may be made');
+  if (!claim) throw new Error('No attempt of the delivery is allowed now');
   return claim;
 }
 
@@ -65,7 +65,7 @@ export async function claimedDirectly(
   const lane = fakeLane(({ endpointId }) => endpointId === subscription.endpoint.id);
   const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority };
   await fanOutFacts(db, [fact], new Date(now), { lane });
-  const [begun] = lane.begun;
-  if (!begun) throw new Error('The fan-out has claimed no attempt');
-  return { delivery: { ...subscription, id: begun.id, eventId: fact.id }, claim: begun.claim };
+  const [first] = lane.startedAttempts;
+  if (!first) throw new Error('The fan-out has claimed no attempt');
+  return { delivery: { ...subscription, id: first.id, eventId: fact.id }, claim: first.claim };
 }

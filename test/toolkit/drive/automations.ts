@@ -1,6 +1,6 @@
 /**
- * Plays automations of a club without the engine. It processes the club's facts, and takes the steps of its runs in the order of their due
- * times. Its clock jumps from step to step. The engine only adds waits, which tests with skipped time check.
+ * Runs the automations of a club without Temporal. It processes the club's facts, and takes the steps of its runs in the order of their due
+ * times. Its clock jumps from step to step. Temporal would only add waits, which the tests with time skipping check.
  */
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
@@ -22,9 +22,9 @@ export interface AutomationPlay {
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   /** Processes only facts. */
   tellFacts: () => Promise<void>;
-  /** Processes everything that is due now: facts, runs, gates. */
+  /** Processes all facts, runs and gates that are due now. */
   settle: () => Promise<void>;
-  /** Lets this much time pass; everything happens when it is due. */
+  /** Moves the clock by this duration, and takes each step when it is due. */
   pass: (ms: number) => Promise<void>;
   /** @returns the id of the run that the student enters by hand */
   enroll: (automationId: Id, studentId: Id) => Promise<Id>;
@@ -52,7 +52,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
   };
 }
 
-/** More steps mean an endless loop in the test or the product. */
+/** More steps indicate an endless loop in the test or in the product. */
 const mostSteps = 5_000;
 
 export async function playAutomations(clubId: Id, start: Date): Promise<AutomationPlay> {
@@ -71,11 +71,11 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
       },
     }),
     async tellFacts() {
-      while (await tellOne());
+      while (await processOneFact());
     },
     async settle() {
       for (let steps = 0; steps < mostSteps; steps++) if (!(await takeOne())) return;
-      throw new Error('The automations do not come to an end');
+      throw new Error('The automations did not end within the allowed number of steps');
     },
     async pass(ms) {
       const end = new Date(now.getTime() + ms);
@@ -88,7 +88,7 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
         }
         now = next;
       }
-      throw new Error('The automations do not come to an end');
+      throw new Error('The automations did not end within the allowed number of steps');
     },
     async enroll(automationId, studentId) {
       const id = newId();
@@ -107,19 +107,19 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
     },
   };
 
-  async function tellOne(): Promise<boolean> {
-    const facts = await source.query<ClaimedFact[]>(
+  async function processOneFact(): Promise<boolean> {
+    const deletion = await source.query<ClaimedFact[]>(
       `DELETE FROM facts WHERE id = (SELECT id FROM facts WHERE club_id = $1 ORDER BY seq LIMIT 1)
        RETURNING id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details, occurred_at AS "occurredAt", priority`,
       [clubId],
     );
-    const [told] = facts as unknown as [ClaimedFact[], number];
-    await enrollByFacts(shared.db, told, now);
-    return told.length > 0;
+    const [facts] = deletion as unknown as [ClaimedFact[], number];
+    await enrollByFacts(shared.db, facts, now);
+    return facts.length > 0;
   }
 
   async function takeOne(): Promise<boolean> {
-    if (await tellOne()) return true;
+    if (await processOneFact()) return true;
     const [run] = await source.query<{ id: Id }[]>(
       `SELECT id FROM automation_runs WHERE club_id = $1 AND looks_at <= $2 ORDER BY looks_at, id LIMIT 1`,
       [clubId, now],

@@ -1,4 +1,4 @@
-/** The erasure of files: its rounds, stores that fail or are slow, and the rest of a file. */
+/** The erasure of files: its rounds, broken and slow stores, and the remains of a file. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/purposes/agent-images.ts';
 import { completeMedia } from '../../../domain/media/uploads/completion.ts';
@@ -28,7 +28,7 @@ export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away')) : storage.remove(key)),
   }));
 
-/** A store that calls `meanwhile` after it has told the size of a file. */
+/** A store that calls `meanwhile` after it returns the size of a file. */
 export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async size(key) {

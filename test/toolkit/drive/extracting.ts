@@ -1,4 +1,4 @@
-/** Extracts files in tests in the thread, like the worker. */
+/** Extracts files in tests inside the extraction thread, like the worker. */
 import { withWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
 import { readFile } from '../../../domain/knowledge/extraction/read-out.ts';

@@ -1,4 +1,4 @@
-/** Commits facts like the product, for the relay of the test; and assembles the body of a fact. */
+/** Commits facts like the product, for the relay of the test, and assembles the body of a fact. */
 import type { CausedWorkflow } from '../../../domain/contexts.ts';
 import { assembleBodies } from '../../../domain/webhooks/events/bodies/assemble.ts';
 import type { SubjectStudent } from '../../../domain/webhooks/events/bodies/reading.ts';
@@ -10,7 +10,7 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactResult, type FactToTell } from '../../../platform/engine/facts.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** Commits a fact about the student, with a NOTIFY to the relay unless it is to be lost. @returns the event's id */
+/** Commits a fact about the student. Notifies the relay, unless the NOTIFY is to be lost. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
   {
@@ -31,12 +31,12 @@ export async function assembleBody(db: Queries, fact: FactToTell, student: Subje
   return body;
 }
 
-/** @returns the runs that the relay is to start, by the result of a consumer for a fact */
+/** @returns the runs that the relay must start, by the result of a consumer for a fact */
 export function startsOf(result: FactResult<CausedWorkflow> | undefined): readonly CausedWorkflow[] {
   return result?.kind === 'consumed' ? result.runs : [];
 }
 
-/** @returns the result of a consumer for a fact in short: the number of runs, `removed` or `blocked` */
+/** @returns the result of a consumer for a fact, as the number of runs, `removed` or `blocked` */
 export function inShort(result: FactResult<CausedWorkflow> | undefined): number | string | undefined {
   return result?.kind === 'consumed' ? result.runs.length : result?.kind;
 }

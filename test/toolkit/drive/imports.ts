@@ -39,7 +39,7 @@ export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep>
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
 
-/** Steps until nothing is left to do, or only another import is ahead. */
+/** Steps until the import is finished, or another import runs first. */
 export async function runImport(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   for (;;) {
     const next = await step(importId, deps);
@@ -78,7 +78,7 @@ export async function shortReport(club: TestClub, importId: Id): Promise<string[
   return rows.map(({ row, outcome, code, column }) => [row, outcome, code, column].filter(Boolean).join(' '));
 }
 
-/** Resolves once a part of the club's upload is stored. The next part is not full yet, so none is in transit to the bucket. */
+/** Resolves when a part of the club's upload is stored. The next part is still incomplete, so no part is in transit to the bucket. */
 export async function untilPartStored(club: { id: Id }): Promise<void> {
   const bucket = await testBucket();
   await until('a part', { timeoutMs: 10_000 }, async () => {

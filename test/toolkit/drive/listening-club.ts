@@ -1,4 +1,4 @@
-/** A club whose events all arrive at a real receiver through a real worker, for the table over the catalogue. */
+/** A club whose events all arrive at a real receiver through a real worker, for the test over the event catalogue. */
 import { expect } from 'chai';
 import { isSignedWith, type Receiver } from '../../../dev/clients/receiver.ts';
 import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
@@ -52,10 +52,10 @@ export async function openListeningClub(receiver: Receiver): Promise<ListeningCl
   };
 }
 
-/** Resolves when nothing of the club waits: no fact, wake, delivery, notice or import. */
+/** Resolves when no fact, wake, delivery, notice or import of the club waits. */
 async function untilQuiet(clubId: Id): Promise<void> {
   const { manager } = await testDatabase();
-  await until('the end of all that was caused', { timeoutMs: patienceMs }, async () => {
+  await until('the end of all effects of the act', { timeoutMs: patienceMs }, async () => {
     const [row] = await manager.query<{ busy: boolean }[]>(
       `SELECT EXISTS (SELECT FROM facts WHERE club_id = $1)
            OR EXISTS (SELECT FROM webhook_deliveries WHERE club_id = $1 AND status = 'pending')

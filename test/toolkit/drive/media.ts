@@ -1,4 +1,4 @@
-/** Files in tests: reserved through the API, uploaded as the descriptor says, completed; and the bucket's content. */
+/** Files in tests: reservation through the API, upload as described, completion, and the content of the bucket. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** The provider's own SDK as a client of the fake model. It reads the fake's answers like the real service's. */
+/** The provider's own SDK as a client of the fake model. It parses the fake answers like answers of the real service. */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
@@ -39,7 +39,7 @@ interface ModelClient {
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
   /** Sends the request without the SDK. @param apiKey empty for none */
   post(path: string, body: string, apiKey?: string): Promise<Response>;
-  /** The end of a request as the model sees it, once its connection has closed. @param number from 1 */
+  /** Resolves when the connection of the request has closed on the model's side. @param number from 1 */
   outcomeOf(number: number): Promise<string>;
 }
 

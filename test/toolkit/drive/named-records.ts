@@ -10,7 +10,7 @@ export type RecordName = keyof Records;
 /** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
-/** The keys are ends of paths up to the parameter; if two match, the longer end wins. */
+/** The keys are ends of paths up to the parameter. If two keys match, the longer key wins. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
   'members/{administratorId}': 'member',
   'invitations/{invitationId}': 'invitation',
@@ -67,7 +67,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'messages/{messageId}': 'answer',
 };
 
-/** The keys are properties or parameters, or whole locations if the name alone is ambiguous. */
+/** The keys are properties or parameters. If the name alone is ambiguous, the key is the whole location. */
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
   administrator_id: 'member',
@@ -186,13 +186,13 @@ function idsInBody(operation: ContractOperation): string[] {
   return [...new Set(placesIn(bodySchemaOf(operation), []))];
 }
 
-/** The deepest nesting of a tested id. */
+/** The maximum nesting of an id that tests check. */
 const deepest = 6;
 
 /** The locations of uuids in a schema, and of the code of a link. */
 function placesIn(referring: unknown, way: readonly string[]): string[] {
   if (!isObject(referring)) return [];
-  if (way.length > deepest) return []; // steps of automations nest
+  if (way.length > deepest) return []; // The steps of automations are nested.
   const schema = dereference(referring, contractDocument.components.schemas);
   const { format, properties = {}, items, oneOf, anyOf, allOf } = schema;
   const alternatives = [oneOf, anyOf, allOf].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));

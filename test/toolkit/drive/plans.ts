@@ -1,7 +1,7 @@
-/** Plans that no seller offers. */
+/** A plan that is not for sale. */
 import { plans, type Feature } from '../../../domain/billing/plans.policy.ts';
 
-/** Runs an act while the plan `starter` lacks a feature. Otherwise every plan has the feature, and no club is refused. */
+/** Runs `act` while the plan `starter` lacks a feature. No real plan lacks a feature, so no club could be refused otherwise. */
 export async function withoutFeature(feature: Feature, act: () => Promise<void>): Promise<void> {
   const sold = plans.starter.features as unknown as Feature[];
   const place = sold.indexOf(feature);

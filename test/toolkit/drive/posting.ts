@@ -1,4 +1,4 @@
-/** One webhook attempt to receivers of a test: their authority, the egress to them, and their end after each test. */
+/** Sends a webhook attempt to receivers of a test, with their certificate authority and egress, and closes them after each test. */
 import { makeAuthority, type Authority, type Certificate } from '../../../dev/stack/certificates.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/attempts/post.ts';
@@ -19,9 +19,9 @@ export const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 type Tracked = { stop(): Promise<void> } | { close(): Promise<void> };
 
 interface Posting {
-  /** The authority that the egress trusts. */
+  /** The certificate authority that the egress trusts. */
   authority(): Authority;
-  /** The egress: `receiver.test` and any other name lead to this machine. */
+  /** The egress, which resolves `receiver.test` and any other name to this machine. */
   dispatcher(): Egress['dispatcher'];
   /** A receiver for `receiver.test` and 127.0.0.1 that answers like this. */
   receiverThat(
@@ -33,7 +33,7 @@ interface Posting {
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
   /** Like `post`, without the duration, for comparisons of whole answers. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Posts to a receiver that sends these bytes and then nothing more. */
+  /** Posts to a receiver that sends these bytes and no more. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
   /** Stops or closes the object after the test. */
   tracked<T extends Tracked>(one: T): T;

@@ -1,4 +1,4 @@
-/** Simultaneous requests: all have begun before one of them may continue. */
+/** Simultaneous requests that all begin before one of them may continue. */
 import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';

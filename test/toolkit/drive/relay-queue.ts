@@ -1,4 +1,4 @@
-/** The relay's queue: inserts and claims rows, and moves their times. Every claim is over all clubs. */
+/** The relay's queue for tests: inserts and claims rows of all clubs, and moves their times. */
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -110,7 +110,7 @@ export function useRelayQueue() {
       const ended = await databaseNow();
       const rows = await source.query<{ until: Date }[]>(`SELECT ${column} AS until FROM ${table}`);
       expect(rows).to.have.length(1);
-      // Dates hold whole milliseconds; the database's clock is finer.
+      // `Date` has only whole milliseconds, and the database clock is finer.
       expect(rows[0]?.until.getTime()).to.be.within(startedAt + seconds * 1_000, ended + seconds * 1_000);
     },
     /** The number of rows and index entries of the table that a claim reads; the claimed rows are released. */
@@ -127,7 +127,7 @@ export function useRelayQueue() {
             );
             return row?.count ?? NaN;
           };
-          const before = await read(); // the connection may still report counts of earlier transactions
+          const before = await read(); // The connection may still report counts of earlier transactions.
           expect(await claim(tx)).not.to.deep.equal([]);
           count = (await read()) - before;
           throw rollback;

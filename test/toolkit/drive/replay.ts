@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import proto from '@temporalio/proto';
 
-/** JSON as protobufjs has it: the SDK's own historyToJSON fails where two copies of protobufjs are installed. */
+/** Returns JSON like protobufjs. The SDK's own historyToJSON fails if two copies of protobufjs are installed. */
 const format = proto.temporal.api.history.v1.History;
 
 const directory = fileURLToPath(new URL('../../replay', import.meta.url));

@@ -1,7 +1,7 @@
-/** Waits for the effects of other processes: looks repeatedly, and fails by name after a timeout. */
+/** Waits for effects of other processes: checks repeatedly, and fails with the name of the effect after a timeout. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks every 20 ms until a value exists. @throws Error naming what did not come in time */
+/** Checks every 20 ms until a value exists. @throws Error with the name of the missing effect */
 export async function until<T>(
   what: string,
   { timeoutMs }: { timeoutMs: number },
@@ -11,7 +11,7 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > deadline) throw new Error(`${what} did not come within ${timeoutMs} ms.`);
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms.`);
     await sleep(20);
   }
 }

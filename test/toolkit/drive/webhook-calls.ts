@@ -100,7 +100,7 @@ export async function noDeliveriesOf({ club, subscription }: EndpointScene): Pro
   return [newId(), foreign.id, (await buildWebhookDelivery(neighbour)).id];
 }
 
-/** Requests that queue at an endpoint: all have begun, and wait for the endpoint's row in this order, before the first continues. */
+/** Requests that queue at an endpoint. All of them begin and wait for the row of the endpoint in this order before the first continues. */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,
   begin: Begin,

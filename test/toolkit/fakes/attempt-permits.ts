@@ -1,4 +1,4 @@
-/** Permits without bounds: a test makes as many attempts at one time as it wants. */
+/** Permits without limits, so that a test can make any number of simultaneous attempts. */
 import type { AttemptPermits } from '../../../domain/webhooks/attempts/permits.ts';
 
 export const fakePermits: AttemptPermits = {

@@ -16,7 +16,7 @@ export function databaseOf(tx: Transaction): Database {
   return new Database(source as unknown as DataSource, { notify() {} });
 }
 
-/** @returns the same database with a count of its transactions: a second try reveals a deadlock */
+/** @returns the same database with a count of its transactions, because a second try reveals a deadlock */
 export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, parameters) => {
@@ -44,8 +44,8 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
 type Loss = 'before' | 'after' | undefined;
 
 /**
- * @param fails called before each transaction and each statement outside one, which wait for its answer; `'after'`: the commit succeeds,
- *   and the connection is lost before the answer arrives
+ * @param fails called and awaited before each statement outside a transaction and before each transaction; `'after'` commits and then loses
+ * the connection before the answer
  */
 export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
   const connectionLoss = () => new Error('Connection terminated unexpectedly');

@@ -1,4 +1,4 @@
-/** A direct lane that makes no attempts: it notes the permits that a fan-out tries to acquire, and the attempts that it begins. */
+/** A direct lane that makes no attempts. It records the permits that a fan-out requests, and the attempts that the fan-out starts. */
 import type { ClaimedDelivery } from '../../../domain/webhooks/attempts/claims.ts';
 import type { DirectLane } from '../../../domain/webhooks/attempts/permits.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,12 +9,12 @@ type Offer = Parameters<DirectLane['tryAcquire']>[0];
 export function fakeLane(hasPermit: (offer: Offer) => boolean = () => true) {
   const offered: Offer[] = [];
   const permits = new Set<Id>();
-  const begun: ClaimedDelivery[] = [];
+  const startedAttempts: ClaimedDelivery[] = [];
   return {
     offered,
     /** Deliveries that have a permit. */
     permits,
-    begun,
+    startedAttempts,
     async ready() {},
     tryAcquire(offer: Offer) {
       offered.push(offer);
@@ -23,6 +23,6 @@ export function fakeLane(hasPermit: (offer: Offer) => boolean = () => true) {
       return true;
     },
     release: (ids: readonly Id[]) => ids.forEach((id) => permits.delete(id)),
-    begin: (claimed: readonly ClaimedDelivery[]) => void begun.push(...claimed),
+    begin: (claimed: readonly ClaimedDelivery[]) => void startedAttempts.push(...claimed),
   } satisfies DirectLane & Record<string, unknown>;
 }

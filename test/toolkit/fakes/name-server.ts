@@ -18,7 +18,8 @@ const typeTxt = 16;
 const cannotTell = 2;
 const noSuchName = 3;
 
-/** The data of a name: addresses or texts; undefined: the name does not exist; `failure`: the server reports an error; `silence`: no answer. */
+/** The data of a name: addresses or texts. Undefined: the name does not exist. `failure`: the server reports an error. `silence`: no
+ * answer. */
 type Known = readonly string[] | { texts: readonly string[] } | 'failure' | 'silence' | undefined;
 
 export async function startNameServer(answer: (name: string) => Known): Promise<NameServer> {
@@ -66,7 +67,7 @@ function textRecord(text: string): Buffer {
   return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
 }
 
-/** A record for the queried name that may be cached for an hour. */
+/** A record for the queried name with a TTL of an hour. */
 function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);

@@ -1,7 +1,6 @@
 /**
- * A program that speaks as ocrmypdf is started: it writes a PDF that has words on the pages that it was told to read, by pdfkit. Its
- * first argument says how it misbehaves.
- *   node ocr-program.mjs MODE INPUT OUTPUT LANGUAGES PAGES
+ * A program with the command line of ocrmypdf. It writes a PDF that has words on the requested pages, with pdfkit. Its first argument
+ * selects its misbehavior. node ocr-program.mjs MODE INPUT OUTPUT LANGUAGES PAGES
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, createWriteStream, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +9,7 @@ import PDFDocument from 'pdfkit';
 
 const [mode, input, output, languages, pages = ''] = process.argv.slice(2);
 const [behavior, detail] = mode.split('=');
-const wanted = pages.split(',').flatMap((range) => {
+const pagesToRead = pages.split(',').flatMap((range) => {
   const [from, to = from] = range.split('-').map(Number);
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 });
@@ -32,24 +31,24 @@ function write(pageCount, read) {
 
 if (isTrial && behavior !== 'no-trial') write(1, []);
 else if (behavior === 'no-trial') process.exitCode = 3;
-else if (behavior === 'read') write(count, wanted);
+else if (behavior === 'read') write(count, pagesToRead);
 else if (behavior === 'log') {
   appendFileSync(detail, `${languages} ${pages}\n`);
-  write(count, wanted);
+  write(count, pagesToRead);
 } else if (behavior === 'no-words') write(count, []);
-else if (behavior === 'other-pages') write(count + 1, wanted);
+else if (behavior === 'other-pages') write(count + 1, pagesToRead);
 else if (behavior === 'fail') process.exitCode = 6;
 else if (behavior === 'fail-on') {
-  if (wanted.includes(Number(detail))) process.exitCode = 2;
-  else write(count, wanted);
+  if (pagesToRead.includes(Number(detail))) process.exitCode = 2;
+  else write(count, pagesToRead);
 } else if (behavior === 'no-file') process.exitCode = 0;
 else if (behavior === 'no-pdf') writeFileSync(output, 'These are words, and no PDF.');
 else if (behavior === 'hang') {
-  // A child that outlives it, in its group, as of ocrmypdf.
+  // Starts a child in the same process group that outlives the program, like ocrmypdf.
   spawn(process.execPath, ['-e', `setInterval(() => {}, 1000) // ${detail}`], { stdio: 'ignore' });
   appendFileSync(detail, 'begun');
   hang();
 } else if (behavior === 'hoard') {
-  const kept = [];
-  setInterval(() => kept.push(Buffer.alloc(50_000_000, 1)), 1);
-} else throw new Error(`There is no mode ${mode}`);
+  const buffers = [];
+  setInterval(() => buffers.push(Buffer.alloc(50_000_000, 1)), 1);
+} else throw new Error(`Unknown mode ${mode}`);

@@ -1,7 +1,7 @@
 /** A payment processor without a network, for tests of its surroundings. */
 import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
 
-/** @param outcomes of its charges, one after another; all later charges are paid */
+/** @param outcomes the outcomes of its charges, in order; all later charges are paid */
 export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
   const remainingOutcomes = [...outcomes];
   return {

@@ -1,4 +1,4 @@
-/** A line to the Postgres of the test run that can fall silent: nothing passes, and no connection is refused or cut. */
+/** A proxy to the Postgres of the test run that can become silent: it forwards nothing, and refuses and closes no connection. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { testStack } from '../stack/stack.ts';
@@ -7,7 +7,7 @@ export interface PostgresLine {
   /** For DATABASE_URL. */
   url: string;
   fallSilent(): void;
-  /** Open connections carry nothing any more; new connections do. */
+  /** Stops forwarding on open connections. New connections still work. */
   freezeOpen(): void;
   speakAgain(): void;
   stop(): void;

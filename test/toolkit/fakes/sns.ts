@@ -1,4 +1,4 @@
-/** SNS from a receiver's view: a signing certificate, and signed messages. */
+/** SNS as a receiver sees it: a signing certificate, and signed messages. */
 import 'reflect-metadata';
 import { createSign, webcrypto } from 'node:crypto';
 import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';

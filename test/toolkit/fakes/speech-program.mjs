@@ -1,6 +1,6 @@
 /**
- * A program that speaks as whisper.cpp is started: it hears a WAV and writes WebVTT or SRT. Its first argument says how it misbehaves.
- *   node speech-program.mjs MODE INPUT OUTPUT LANGUAGE
+ * A program with the command line of whisper.cpp. It reads a WAV and writes WebVTT or SRT. Its first argument selects its misbehavior. node
+ * speech-program.mjs MODE INPUT OUTPUT LANGUAGE
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ else if (mode === 'nonsense') writeFileSync(output, 'WEBVTT\n\n00:09.000 --> 00:
 else if (mode === 'fail') process.exitCode = 1;
 else if (mode === 'no-file') process.exitCode = 0;
 else if (mode === 'hang') {
-  // A child that outlives it, in its group.
+  // Starts a child in the same process group that outlives the program.
   if (detail) {
     spawn(process.execPath, ['-e', `setInterval(() => {}, 1000) // ${detail}`], { stdio: 'ignore' });
     appendFileSync(detail, 'begun');
   }
   setInterval(() => undefined, 1_000);
-} else throw new Error(`There is no mode ${mode}`);
+} else throw new Error(`Unknown mode ${mode}`);

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The fate of a charge; `paid` by default. */
+/** The outcome of a charge; `paid` by default. */
 export type Fate =
   | 'paid'
   | 'declined'
@@ -34,13 +34,13 @@ interface TestPayment {
 
 export interface StripeServer {
   url: string;
-  /** The key that it demands. */
+  /** The secret key that it requires. */
   secretKey: string;
   /** All payments, paid or not. */
   payments: TestPayment[];
   /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
   calls: string[];
-  /** The fates of the next charges, in order. */
+  /** The outcomes of the next charges, in order. */
   fates: Fate[];
   /** The duration of a charge, in milliseconds. */
   delayMs: number;
@@ -158,7 +158,7 @@ export async function startStripe(): Promise<StripeServer> {
           ? await chargeOnce(key, body)
           : read(url.pathname, url.searchParams);
     if (reply.cut) {
-      stripe.up = false; // the client tries again after a closed connection
+      stripe.up = false; // The client retries after a closed connection.
       request.socket.destroy();
       return;
     }

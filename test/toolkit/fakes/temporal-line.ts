@@ -1,4 +1,4 @@
-/** A line to the Temporal of the test run. A test can cut it, like an outage, or hold it, like a hang. */
+/** A proxy to the Temporal of the test run. A test can cut the connections, like an outage, or stall them, like a hang. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { readConfig } from '../../../config.ts';
@@ -9,7 +9,7 @@ export interface TemporalLine {
   address: string;
   /** Ends all connections, and refuses new ones until `mend`. */
   cut(): void;
-  /** Passes nothing on, in either direction, until `mend`. */
+  /** Forwards nothing in either direction until `mend`. */
   hold(): void;
   mend(): void;
   stop(): void;

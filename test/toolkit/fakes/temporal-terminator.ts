@@ -1,4 +1,5 @@
-/** A proxy before the Temporal of the test run. It ends TLS, demands a client certificate and an API key, and answers some calls itself. */
+/** A proxy before the Temporal of the test run. It terminates TLS, requires a client certificate and an API key, and answers some calls
+ * itself. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type net from 'node:net';
@@ -7,11 +8,11 @@ import type { Authority } from '../../../dev/stack/certificates.ts';
 export interface TerminatorOptions {
   /** Host and port of the server behind it. */
   readonly to: string;
-  /** The authority that has signed its certificate. */
+  /** The certificate authority that signed its certificate. */
   readonly authority: Authority;
   /** The names in its certificate. */
   readonly hosts?: readonly string[];
-  /** The authority whose clients it accepts; without it, no client needs a certificate. */
+  /** The certificate authority of accepted clients. If absent, clients need no certificate. */
   readonly clientsOf?: Authority;
   /** Replaces the server's version. */
   readonly serverVersion?: string;

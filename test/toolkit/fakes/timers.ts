@@ -1,9 +1,9 @@
-/** Time under the test's control: timers that run only on request, and clocks that stand still. */
+/** Time under the test's control: timers that fire only on request, and clocks that stand still. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';
 
-/** Stops all timers except on request. Sockets continue, and so does everything that waits for them. @returns moves the time */
+/** Stops all timers except on request. Sockets continue to work, and so does all code that waits for them. @returns moves the time */
 export async function withTimersStopped(
   work: (advance: (milliseconds: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export function useStoppedClock(): (milliseconds: number) => void {
   beforeEach('stop the clocks', () => {
     ({ goOn, pass } = stopClock());
   });
-  afterEach('let the clocks go on', () => goOn());
+  afterEach('restart the clocks', () => goOn());
   return (milliseconds) => pass(milliseconds);
 }
 

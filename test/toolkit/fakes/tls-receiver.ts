@@ -40,9 +40,9 @@ export interface Receiver {
   port: number;
   /** Every request so far. */
   requests: ReceivedRequest[];
-  /** The number of connections so far. */
+  /** The number of accepted connections. */
   connections(): number;
-  /** Names that clients requested (SNI); false for a client without one. */
+  /** The server names that clients requested (SNI); false for a client without SNI. */
   serverNames: (string | false)[];
   /** Cuts every open connection with a reset. */
   reset(): void;
@@ -146,7 +146,7 @@ function parseRequest(bytes: Buffer): ReceivedRequest | undefined {
   return body.length < Number(headers['content-length'] ?? 0) ? undefined : { line, headers, body };
 }
 
-/** A port at which no connection is ever accepted: the listener's thread sleeps and its short queue is full, so a connect hangs. */
+/** A port that never accepts a connection. The listener's thread sleeps and its short queue is full, so a connect hangs. */
 export async function startDeafListener(): Promise<{ port: number; stop(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');

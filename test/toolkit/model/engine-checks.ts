@@ -1,4 +1,5 @@
-/** Invariants after every step of the webhook engine: Postgres agrees with the model, and no open delivery is stranded. */
+/** Invariants after every step of the webhook engine: Postgres agrees with the model, and every open delivery has a workflow or another
+ * watcher. */
 import { expect } from 'chai';
 import { type Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,7 +11,7 @@ import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook
 import type { WebhookEngine } from './webhook-engine.ts';
 import { day, type ModelEndpoint } from './webhook-model.ts';
 
-/** An answer is recorded when it arrives; the delay depends on the machine. */
+/** The engine records an answer when it arrives, so the delay depends on the machine. */
 const recordedWithinMs = 5_000;
 
 /** Adopts times that came slightly later than in the model, so that the model continues from them. */
@@ -29,7 +30,7 @@ export async function expectAsInModel(engine: WebhookEngine, { source }: Databas
     if (endpointRecord.disabled_reason === 'failing' && endpoint.status === 'enabled') {
       expect(
         engine.model.isGivenUp(endpoint, Date.parse(endpointRecord.disabled_at ?? '')),
-        'given up in time',
+        'abandoned in time',
       ).to.equal(true);
       engine.model.disable(endpointId, 'failing', Date.parse(endpointRecord.disabled_at ?? ''));
       for (const row of rows) if (row.endpointId === endpointId) compareDelivery(engine, row);
@@ -101,7 +102,7 @@ function compareEndpoint(
   take(model, 'failingSince', shown.failing_since === undefined ? null : new Date(shown.failing_since));
   // The end of a wait is visible only during the wait.
   if (shown.hold_until !== undefined) take(model, 'holdUntil', new Date(shown.hold_until));
-  else expect(model.holdUntil ?? 0, 'a wait that is not shown').to.be.at.most(engine.now);
+  else expect(model.holdUntil ?? 0, 'a wait that the record does not show').to.be.at.most(engine.now);
 }
 
 function take<Key extends string>(model: { [K in Key]: number | null }, key: Key, actual: Date | null): void {
@@ -110,7 +111,10 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
     expect(actual, key).to.equal(expected);
     return;
   }
-  expect(actual.getTime() - expected, `${key}, later than it should be by`).to.be.within(0, recordedWithinMs);
+  expect(actual.getTime() - expected, `${key}, compared with its latest allowed time`).to.be.within(
+    0,
+    recordedWithinMs,
+  );
   model[key] = actual.getTime();
 }
 
@@ -132,7 +136,7 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
       expect(row.parkedAt, `delivery ${row.id} has ended: parked`).to.equal(null);
       continue;
     }
-    const about = `delivery ${row.id} (${row.status}, ${requestedKind ?? 'not asked for'})`;
+    const about = `delivery ${row.id} (${row.status}, ${requestedKind ?? 'no requested attempt'})`;
     const endpoint = gates.get(row.endpointId);
     expect(endpoint?.status, `${about}: its endpoint`).not.to.equal('disabled');
     if (requestedKind !== null && row.parkedAt === null) {
@@ -144,18 +148,18 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
     const toldSoon = woken.has(workflowIdOf('webhookDelivery', row.id));
     if (row.parkedAt !== null) {
       const gateWoken = woken.has(workflowIdOf('endpointGate', row.endpointId));
-      expect(gateWoken || endpoint?.gateLooksAt !== null, `${about}: parked before a gate that runs`).to.equal(true);
+      expect(gateWoken || endpoint?.gateLooksAt !== null, `${about}: parked, and the gate will run`).to.equal(true);
       continue;
     }
     if (engine.lossy || engine.relayAway || toldSoon) continue;
-    // Nothing was lost, so its own workflow waits, and for the correct time.
+    // No signal was lost, so the delivery's own workflow waits for the correct time.
     const due = requestedKind === null ? row.nextAttemptAt.getTime() : engine.now;
-    expect(looksAt, `${about}: its workflow looks at`).to.be.at.most(Math.max(due, engine.now) + 26_000);
+    expect(looksAt, `${about}: the next look of its workflow`).to.be.at.most(Math.max(due, engine.now) + 26_000);
   }
   if (!engine.lossy && !engine.relayAway && woken.size === 0) expectGatesAtWork(engine, endpoints, rows);
 }
 
-/** An open gate parks nothing forever. A gate whose wait is over has released one delivery, if any is parked. */
+/** An open gate leaves no delivery parked. A gate whose wait is over has released one delivery, if any is parked. */
 function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
   for (const endpoint of endpoints) {
     const parked = rows.filter(({ endpointId, parkedAt }) => endpointId === endpoint.id && parkedAt !== null);
@@ -163,10 +167,10 @@ function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: 
     if (parked.length > 0) expect(looksAt, 'a gate with parked deliveries').not.to.equal(undefined);
     if (endpoint.status !== 'enabled') continue;
     const byHand = parked.filter(({ requested, inFlight }) => ['manual', 'test'].includes(requested ?? inFlight ?? ''));
-    expect(byHand.length, 'asked for by hand, and parked').to.equal(0);
+    expect(byHand.length, 'a requested attempt of a parked delivery').to.equal(0);
     const model = engine.model.endpoint(endpoint.id);
     const scheduled = parked.filter(({ requested }) => requested !== 'recovery');
     if (model.armings === 0 || scheduled.length === 0 || (model.holdUntil ?? 0) > engine.now) continue;
-    expect(endpoint.admittedDeliveryId, 'the wait is over and nothing was let through').not.to.equal(null);
+    expect(endpoint.admittedDeliveryId, 'the wait is over and no delivery was released').not.to.equal(null);
   }
 }

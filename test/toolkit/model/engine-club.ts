@@ -1,4 +1,4 @@
-/** The club of a model test's engine, alone in its database. */
+/** The club of the engine in a model test. It is the only club in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { eraseWebhooks } from '../drive/erase-webhooks.ts';
@@ -6,7 +6,7 @@ import type { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
 
-/** Empties the database. @returns an engine in the distant past, with students and endpoints that subscribe to everything about them */
+/** Empties the database. @returns creates the club in the distant past, with students and endpoints that subscribe to all their events */
 export async function simulateEngine(
   deps: VaultDeps,
   seal: (secret: string, endpointId: Id) => Buffer,

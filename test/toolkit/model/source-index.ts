@@ -1,6 +1,6 @@
 /**
- * The club's index of agents' material by the rules: the club's items, the wanted items, and how often the words of each have changed;
- * and the acts that change it, in the model and in the database alike.
+ * A model of the club's index of agents' material: its items, the required items, and how often the words of each item changed. Each act
+ * changes the model and the database alike.
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
@@ -104,7 +104,7 @@ export class SourceIndexModel {
     this.files = files.map(({ id }) => ({ id, title: 'a', ready: true, archived: false }));
   }
 
-  /** Updates the wanted items. @param changed items whose words have changed @returns the items to be read */
+  /** Updates the required items. @param changed items whose words have changed @returns the items that indexing must read */
   settle(changed: readonly Id[]): Id[] {
     const before = this.index;
     this.index = new Map(
@@ -166,15 +166,15 @@ export async function changeFile(clubId: Id, id: Id, set: string, values: readon
   });
 }
 
-/** The item at this index: the model and the club have equally many. @throws Error if there is none */
+/** The item at this index. The model and the club have equally many items. @throws Error if no item has this index */
 function at<T>(all: readonly T[], place: number): T {
   const one = all[place];
-  if (one === undefined) throw new Error(`There is no item at ${place}.`);
+  if (one === undefined) throw new Error(`No item has the index ${place}.`);
   return one;
 }
 
-/** Leaves out undefined properties. */
-const given = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+/** Omits undefined properties. */
+const definedOnly = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
 type Performances = { [K in Kind]: (act: Details<K>, club: IndexedClub, model: SourceIndexModel) => Promise<Id[]> };
@@ -191,9 +191,9 @@ const performances: Performances = {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
     const { db } = await testDeps();
-    await updateLesson({ db }, clubId, lesson.id, given(changes), new Date());
+    await updateLesson({ db }, clubId, lesson.id, definedOnly(changes), new Date());
     const { title, content } = lesson;
-    Object.assign(lesson, given(changes));
+    Object.assign(lesson, definedOnly(changes));
     return title === lesson.title && content === lesson.content ? [] : [lesson.id];
   },
   async remove({ lesson: place }, { clubId }, model) {
@@ -207,7 +207,7 @@ const performances: Performances = {
   async course({ course: place, ...changes }, { clubId, courses }, model) {
     const course = at(model.courses, place);
     const { title } = course;
-    Object.assign(course, given(changes));
+    Object.assign(course, definedOnly(changes));
     const { db } = await testDeps();
     await updateCourse({ db }, clubId, at(courses, place).id, { ...course }, new Date());
     return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
@@ -238,7 +238,7 @@ const performances: Performances = {
   async file({ file: place, ...changes }, { clubId }, model) {
     const file = at(model.files, place);
     const { title } = file;
-    const { id, ready, archived } = Object.assign(file, given(changes));
+    const { id, ready, archived } = Object.assign(file, definedOnly(changes));
     const values = [file.title, ready ? 'ready' : 'processing', archived];
     await changeFile(clubId, id, 'title = $2, status = $3, archived = $4', values);
     return title === file.title ? [] : [id];

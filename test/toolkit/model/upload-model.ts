@@ -1,11 +1,11 @@
-/** The rules for one upload: the bucket's content, the record, and the end of both. Times are Unix milliseconds. */
+/** The rules for one upload: the content in the bucket, the record, and when each ends. Times are Unix milliseconds. */
 const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 
 interface ModelUpload {
-  /** The content that passes the completion. */
+  /** The content that completion accepts. */
   good: Buffer;
-  /** True for an image that a student shows to agents; else a file of the library. */
+  /** True for an image that a student shows to agents; false for a file of the library. */
   isImage: boolean;
   reservedAt: number;
 }
@@ -15,15 +15,15 @@ export class UploadModel {
   stored: Buffer | undefined;
   status: 'uploading' | 'processing' | 'ready' | 'failed' = 'uploading';
   removed = false;
-  /** The store must still erase it. */
+  /** Whether the store must still erase the file. */
   due = false;
-  /** The end of its time without being shown. */
+  /** The expiry if the file is not shown. */
   keptUntil = Number.POSITIVE_INFINITY;
-  /** After this time nothing can arrive, and an erased file is forgotten. */
+  /** After this time no upload can arrive, and the record of an erased file is deleted. */
   readonly lastArrival: number;
   readonly #upload: ModelUpload;
   readonly #addressEnds: number;
-  /** The next time at which the store erases late arrivals. */
+  /** The next time at which the store erases late uploads. */
   #again = Number.POSITIVE_INFINITY;
 
   constructor(upload: ModelUpload) {

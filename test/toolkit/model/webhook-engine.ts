@@ -1,6 +1,6 @@
 /**
- * The webhook engine on a real Postgres, one event at a time. It runs the real steps in the real workflow loop, on the simulation's
- * Temporal and time (test/proofs/simulation). The test carries wakes by hand and can lose them. Receivers answer on request.
+ * The webhook engine on a real Postgres, one event at a time. The real steps run in the real workflow loop, on the Temporal and the clock
+ * of the simulation (test/proofs/simulation). The test carries wakes itself and can lose them. Receivers answer on request.
  */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -49,7 +49,7 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
-  /** Its lease has ended: another worker may have begun it again. */
+  /** Its lease has expired, so another worker may have started it again. */
   stalled: boolean;
   reply(reply: Reply): Promise<void>;
   /** The worker dies before the answer; its lease runs out. */
@@ -68,13 +68,13 @@ const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 export class WebhookEngine {
   readonly model = new WebhookModel();
   readonly flights: Flight[] = [];
-  /** The receivers' reply from now on; undefined: none yet. */
+  /** The response of the receivers from now on; undefined if they do not answer yet. */
   mood: Reply | undefined = { says: 'ok' };
   /** The next wakes are lost. */
   losing = false;
   /** Facts and wakes stay in the queue. */
   relayAway = false;
-  /** Whether anything was lost so far. Otherwise the sweeper has nothing to do. */
+  /** Whether a wake was lost. If none was lost, the sweeper has nothing to do. */
   lossy = false;
   readonly clubId: Id;
 
@@ -115,7 +115,7 @@ export class WebhookEngine {
     return this.time.now;
   }
 
-  /** @returns the next look of a run in Unix milliseconds; 0 while it works; undefined without a run */
+  /** @returns the time of the next step of a run in Unix milliseconds; 0 while it works; undefined without a run */
   looksAt(type: WorkflowType, id: Id): number | undefined {
     return this.temporal.looksAt(workflowIdOf(type, id));
   }
@@ -132,7 +132,7 @@ export class WebhookEngine {
       if (!this.relayAway) await this.relay();
       for (const timer of this.time.due()) this.time.fire(timer);
       if (!(await this.act())) return;
-      if (round > maxRounds) throw new Error('The runs look again and again without an end');
+      if (round > maxRounds) throw new Error('The runs take steps again and again without an end');
     }
   }
 
@@ -153,7 +153,7 @@ export class WebhookEngine {
     await turn();
   }
 
-  /** @param smoothly all runs look at their time; otherwise all are late, as after an outage */
+  /** @param smoothly all runs act at their time; otherwise all are late, as after an outage */
   async pass(ms: number, smoothly: boolean): Promise<void> {
     const until = this.now + ms;
     this.relayAway = false;
@@ -167,7 +167,7 @@ export class WebhookEngine {
     if (!smoothly) await this.timeOut(until);
     this.time.moveTo(until, { withPolls: true });
     await this.settle();
-    // A step may name a past time: its workflow still waits for the shortest time.
+    // A step may return a past time. Its workflow still waits for the shortest delay.
     if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
@@ -186,7 +186,7 @@ export class WebhookEngine {
     this.lossy = true;
   }
 
-  /** @returns the number of deliveries without a workflow that watched them */
+  /** @returns the number of deliveries without a workflow to watch them */
   sweep(): Promise<number> {
     return rescueOverdue(this.db, new Date(this.now));
   }
@@ -196,7 +196,7 @@ export class WebhookEngine {
     const looksAt = this.looksAt('webhookDelivery', deliveryId);
     if (looksAt !== undefined && looksAt > 0) {
       this.start('webhookDelivery', deliveryId);
-      await this.act(); // its task asks for a step
+      await this.act(); // the task requests a step
     }
     for (const action of this.temporal.actions([worker], () => 0)) await action.run();
     await this.attempt(deliveryId, this.now, () => {});
@@ -233,7 +233,7 @@ export class WebhookEngine {
     for (const { id } of createdDeliveries) this.start('webhookDelivery', id);
   }
 
-  /** A running workflow looks again; otherwise it begins. */
+  /** A running workflow takes a step; without a run, one begins. */
   start(type: WorkflowType, id: Id): void {
     const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
     this.temporal.signalWithStart(run);
@@ -241,8 +241,8 @@ export class WebhookEngine {
 
   /** Runs an activity like a worker. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
-    const [id, asked] = args as [Id, number];
-    const now = Math.max(asked, this.now); // as in activities/step.ts: a step may be repeated hours later
+    const [id, requestedAt] = args as [Id, number];
+    const now = Math.max(requestedAt, this.now); // as in activities/step.ts: a step may be repeated hours later
     const performed = Promise.withResolvers<unknown>();
     const step =
       name === 'tendGate'
@@ -254,7 +254,7 @@ export class WebhookEngine {
 
   /**
    * A step of a delivery. Resolves once it has ended, or has posted and waits for an answer.
-   * @param answer called with the step's result; never if its worker dies
+   * @param answer called with the result of the step; not called if its worker dies
    */
   private async attempt(id: Id, now: number, answer: (step: Step) => void): Promise<void> {
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();

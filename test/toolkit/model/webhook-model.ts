@@ -1,7 +1,7 @@
 /**
- * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. It knows the allowed attempts
- * and their effects, and throws if the engine deviates. The rules do not order several due deliveries, so the engine reports attempts
- * to the model.
+ * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. It computes the allowed attempts
+ * and their effects, and throws if the engine deviates. The rules do not order several due deliveries, so the engine reports attempts to
+ * the model.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -23,7 +23,7 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** Consecutive armings: above 0 it is throttled. */
+  /** The number of consecutive armings; above 0 the endpoint is throttled. */
   armings: number;
   /** The index of the last arming in the sequence. */
   armedAt: number;
@@ -38,11 +38,11 @@ export interface ModelAttempt {
   /** The index of its beginning in the sequence. */
   moment: number;
   onSchedule: boolean;
-  /** Released by the gate while throttled. */
+  /** Whether the gate released it while the endpoint was throttled. */
   admitted: boolean;
-  /** Its worker died or counts as dead. */
+  /** Whether its worker died or counts as dead. */
   cutOff: boolean;
-  /** Whether it must be repeated after a cut-off. */
+  /** Whether it must be repeated after an interruption. */
   wanted: boolean;
 }
 
@@ -59,7 +59,7 @@ interface ModelDelivery {
   scheduled: number;
   nextAt: number;
   asked: Exclude<Kind, 'schedule'> | null;
-  /** A recovery that a resend hurried does not wait for one of the four slots. */
+  /** Whether a resend hurried this recovery. It then needs none of the four slots. */
   hurried: boolean;
   attempt: ModelAttempt | undefined;
   interruptions: number;
@@ -105,7 +105,7 @@ export class WebhookModel {
     });
   }
 
-  /** A fact goes to every enabled subscriber; about a removed student only the removal is sent. */
+  /** A fact goes to every enabled subscriber. About a deleted student, only the deletion is sent. */
   created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
     expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');
     const untold = about.studentId !== null && this.removed.has(about.studentId) && about.type !== 'student.removed';
@@ -127,7 +127,7 @@ export class WebhookModel {
     });
   }
 
-  /** A body is about to be sent, or would be if its number had not been interrupted too often. */
+  /** The body is about to be sent, or would be sent if its number had not been interrupted too often. */
   began(id: Id, kind: Kind, now: number): ModelAttempt {
     const delivery = this.delivery(id);
     const endpoint = this.endpoint(delivery.endpointId);
@@ -183,7 +183,7 @@ export class WebhookModel {
     else this.failed(delivery, attempt, reply.says === 'retry' ? reply.seconds : 0, true);
   }
 
-  /** After the fourth interruption the number counts as a failed attempt, which does not count against the endpoint. */
+  /** After the fourth interruption the number counts as a failed attempt. It does not count against the endpoint. */
   gaveUp(id: Id): void {
     const delivery = this.delivery(id);
     expectThat(delivery.interruptions === 4, `a number given up after ${delivery.interruptions} interruptions`);
@@ -205,7 +205,7 @@ export class WebhookModel {
     recorded(delivery);
     const at = attempt.startedAt;
     if (attempt.onSchedule) delivery.scheduled += 1;
-    // If it was recovered while this attempt was in flight, the recovery's own attempt comes first.
+    // If the delivery was recovered while this attempt was in flight, the attempt of the recovery comes first.
     if (delivery.status === 'pending' && delivery.asked !== 'recovery') {
       const wait = waits[delivery.scheduled - 1];
       if (attempt.onSchedule ? wait === undefined : attempt.kind === 'recovery') {
@@ -277,7 +277,7 @@ export class WebhookModel {
     }
   }
 
-  /** After an outage the expiry and the end of its endpoint may be due simultaneously: either may come first. */
+  /** After an outage, the expiry of the delivery and the end of its endpoint may be due at the same time. Either may come first. */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);
     const { status, cancelReason, completedAt } = delivery;
@@ -311,6 +311,6 @@ function cancel(delivery: ModelDelivery, reason: ModelDelivery['cancelReason'], 
 
 function found<T>(map: Map<Id, T>, id: Id): T {
   const one = map.get(id);
-  if (one === undefined) throw new Error(`There is no ${id}.`);
+  if (one === undefined) throw new Error(`Unknown id ${id}.`);
   return one;
 }

@@ -1,4 +1,4 @@
-/** The API as processes that can be killed, and a line to their file listeners that can be cut. */
+/** API processes that a test can kill, and a proxy to their file listeners that a test can stall. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
@@ -64,25 +64,25 @@ async function killed(child: Child): Promise<void> {
 }
 
 interface Line {
-  /** `http://127.0.0.1:<port>`: a load balancer's address. */
+  /** `http://127.0.0.1:<port>`, like the address of a load balancer. */
   url: string;
-  /** New connections go to this port. @param bytes total bytes before the line stalls */
+  /** Sends new connections to this port. @param bytes the number of bytes before the proxy stalls */
   leadTo(port: number, bytes?: number): void;
-  /** The number of bytes since then. */
+  /** The number of forwarded bytes since then. */
   passed(): number;
-  /** Cuts the client's side of every connection; the other side notices nothing until `hangUp`. */
+  /** Closes the client's side of every connection. The other side notices only after `hangUp`. */
   cut(): void;
   hangUp(): void;
 }
 
-/** Call it in a `describe`. @returns the line, for use inside the tests */
+/** Call it in a `describe`. @returns the proxy, for use inside the tests */
 export function useLine(): () => Line {
   let server: net.Server;
   let port = 0;
   let [target, room, passed] = [0, Number.POSITIVE_INFINITY, 0];
   const near = new Set<net.Socket>();
   const far = new Set<net.Socket>();
-  before('a line that can be cut', async () => {
+  before('a proxy that can stall', async () => {
     server = net.createServer((client) => {
       const upstream = net.connect(target, '127.0.0.1');
       near.add(client);

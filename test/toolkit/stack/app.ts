@@ -39,13 +39,16 @@ interface Replacements {
 export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: Replacements): Promise<ServedApp> {
   const config = await testConfig(env);
   const log: string[] = [];
-  const lines = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) }));
+  const lines = pino(
+    { level: 'trace' },
+    new Writable({ write: (line, _, callback) => (log.push(String(line)), callback()) }),
+  );
   const limiter = createLimiter({
     url: config.rateLimits.url,
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure() {},
-    deadlineMs: 10_000, // a busy machine must not let a call pass uncounted
+    deadlineMs: 10_000, // On a busy machine, a late counter must not let a call pass without a count.
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);

@@ -1,4 +1,4 @@
-/** A Chromium for one test file, and its pages. It reaches only this machine. */
+/** A Chromium for one test file, and its pages. Chromium can reach only this machine. */
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
@@ -20,7 +20,7 @@ export function useBrowser(): (width: number) => Promise<Page> {
     browser = await chromium.launch({
       executablePath: await locate(components.chromium),
       timeout: startTimeoutMs,
-      // Only names of this machine are resolved, whatever a page refers to; a proxy would resolve them otherwise.
+      // Chromium resolves only names of this machine, whatever a page requests. A proxy would resolve other names.
       args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });
   });

@@ -1,4 +1,4 @@
-/** The stores for tests of the rate limits: the run's Postgres, a separate Redis, and a line to a store that can fail. */
+/** The stores for tests of the rate limits: the Postgres of the run, a separate Redis, and a proxy to a store that can fail. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ const redisStartTimeoutMs = 10_000;
 
 export const masterKey = new Secret(Buffer.alloc(32, 7));
 
-/** A budget whose counters no other test spends from. */
+/** A budget with counters that no other test uses. */
 export function budget(limit: number, windowSeconds = 60): Budget {
   return { counter: `test_${randomBytes(6).toString('hex')}`, limit, windowSeconds, scope: 'ip' };
 }
@@ -31,7 +31,7 @@ export async function migratedPostgres(): Promise<Store> {
   return { url: readConfig().database.url, stop: () => Promise.resolve() };
 }
 
-/** A Redis on a free port that keeps nothing on disk. */
+/** A Redis on a free port that stores nothing on disk. */
 export async function startRedis(): Promise<Store> {
   const command = await locate(components.redis);
   const port = await freePort();
@@ -57,11 +57,11 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** A line to a store that a test can break. It accepts connections in every state. */
+/** A proxy to a store that a test can break. It accepts connections in every state. */
 interface Line extends Store {
   /** The number of opened connections so far. */
   readonly connections: number;
-  /** `open` forwards; `silent` drops everything and never answers, on existing and on new connections. */
+  /** `open` forwards; `silent` discards all bytes and never answers, on existing and on new connections. */
   state: 'open' | 'silent';
 }
 

@@ -102,7 +102,7 @@ export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id
   );
 }
 
-/** The templates of the mails for an owner, oldest first. @param ownerId the student's, administrator's or invitation's id */
+/** The templates of the e-mails to an owner, oldest first. @param ownerId the student's, administrator's or invitation's id */
 export async function mailsTo(ownerId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ template: string }[]>(

@@ -20,7 +20,7 @@ interface Engine {
 export function useEngine(): Engine {
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
-  const delivering = useDeliveries(); // the receivers stop before the worker, which waits for attempts in flight
+  const delivering = useDeliveries(); // The receivers stop before the worker, which waits for attempts in flight.
   const startWorkerHere = useWorker();
   return {
     startWorker,

@@ -1,4 +1,5 @@
-/** The example receivers of docs/examples/receivers as processes, started like a reader would start them and watched by their output. */
+/** The example receivers of docs/examples/receivers as processes. They start like a reader would start them, and tests read their
+ * output. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -56,10 +57,11 @@ export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Exam
     timeout: answerTimeoutMs,
     killSignal: 'SIGKILL',
   });
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return `${tool} is not on this machine`;
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT')
+    return `${tool} is not installed on this machine`;
   if (status !== 0) return `${tool} on the PATH does not print its version`;
   const minor = Number(minorVersion.exec(stdout)?.[1]);
-  return minor >= leastMinor ? undefined : `${tool} says ${firstWords(stdout)}, which is too old or another program`;
+  return minor >= leastMinor ? undefined : `${tool} prints ${firstWords(stdout)}, which is too old or another program`;
 }
 
 export interface RunningExample {
@@ -96,7 +98,7 @@ export async function startExample(example: Example, secret: string): Promise<Ru
     const signal = AbortSignal.any([AbortSignal.timeout(5_000), ended.signal]);
     while (!found()) {
       await once(output, 'line', { signal }).catch(() => {
-        throw new Error(`${example.file} did not say "${what}" in time. ${complaints}`);
+        throw new Error(`${example.file} did not print "${what}" in time. ${complaints}`);
       });
     }
   };

@@ -13,13 +13,13 @@ import { testStack } from './stack.ts';
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
-  /** The step's real dependencies; waits use the table's values (jitter 0.5) by default. */
+  /** The step's real dependencies. Waits have the values of the table (jitter 0.5) by default. */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
   /** A receiver that is stopped after the tests of the `describe`; it answers 200 by default. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 
-/** Call it in a `describe`. @returns a function that gives what its tests need, for use inside them */
+/** Call it in a `describe`. @returns a function that returns the receivers and the egress, for use inside the tests */
 export function useDeliveries(): () => Delivering {
   let delivering: Delivering | undefined;
   let egress: Egress | undefined;

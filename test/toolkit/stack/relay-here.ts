@@ -1,16 +1,16 @@
-/** A relay for tests with skipped time: carries the wakes of the test's clubs to the time-skipping server. */
+/** A relay for tests with skipped time. It sends the wakes of the test's clubs to the time-skipping server. */
 import { removeWake, type ClaimedWake } from '../../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { testDatabase } from './database.ts';
 
 export interface RelayHere {
-  /** Carries the wakes of this club from now on, too. */
+  /** Also sends the wakes of this club from now on. */
   serve(clubId: string): void;
   /** Resolves when every wake that was committed before the call has been sent. */
   carry(): Promise<void>;
   /**
-   * Wraps activities so that each ends only after its wakes were sent. Time stands still during an activity, so that no time is skipped
+   * Wraps activities so that each ends only after its wakes were sent. The server skips no time during an activity, so it skips none
    * between a commit and its signal.
    */
   carryingAfterEach<Activities extends object>(activities: Activities): Activities;
@@ -31,7 +31,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // Like the relay: a wake that was raised meanwhile is not removed, and is found again.
+      // Like the relay, keeps a wake that was raised meanwhile, and sends it again.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

@@ -1,4 +1,4 @@
-/** The webhook engine with skipped time: both workflows, their real activities, and the wakes between them. */
+/** The webhook engine with skipped time: both workflows, their real activities, and the relay between them. */
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { activities as all } from '../../../activities/index.ts';
@@ -37,15 +37,15 @@ export interface SkippedEngine {
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
-  /** The run of a gate that no delivery has called. */
+  /** The run of a gate that no delivery has woken. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
   /** A delivery that is due now, and its run. */
   deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
-  /** Delivers this many; resolves when each was attempted or parked. */
+  /** Creates this many deliveries, and resolves when each was attempted or parked. */
   deliverAll(subscription: Subscription, count: number): Promise<TestWebhookDelivery[]>;
   /** The run of a delivery; awaiting its result skips time. */
   runOf(delivery: { id: string }): DeliveryHandle;
-  /** The run of an endpoint's gate that a delivery has called. */
+  /** The run of an endpoint's gate that a delivery has woken. */
   gateOf(subscription: Subscription): GateHandle;
   /** The ends of the deliveries, in order. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
@@ -71,7 +71,7 @@ export const searchAttributes = {
 
 const initial = { random: 0.5, async beforeGate() {} };
 
-/** Call it in a `describe`. @returns a function that gives the engine, for use inside its tests */
+/** Call it in a `describe`. @returns a function that returns the engine, for use inside its tests */
 export function useSkippedEngine(): () => SkippedEngine {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the workers, before their server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -150,7 +150,7 @@ function createEngine(
     async deliverAll(subscription, count) {
       const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription, await engine.now()));
-      // All start simultaneously: otherwise the first could be due again before the last is attempted.
+      // All start simultaneously. Otherwise the first could be due again before the last attempt.
       await Promise.all(deliveries.map((delivery) => engine.start(delivery)));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;
@@ -158,7 +158,7 @@ function createEngine(
     runOf: ({ id }) => client.workflow.getHandle(workflowIdOf('webhookDelivery', id)),
     gateOf: ({ endpoint }) => client.workflow.getHandle(workflowIdOf('endpointGate', endpoint.id)),
     async outcomesOf(deliveries) {
-      // One after the other: the server supports one caller at a time that skips time.
+      // One call after the other, because the server supports only one caller that skips time.
       const outcomes: string[] = [];
       for (const delivery of deliveries) outcomes.push(await engine.runOf(delivery).result());
       return outcomes;

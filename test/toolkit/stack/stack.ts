@@ -1,6 +1,6 @@
 /**
- * The real stack of the tests: Temporal, Postgres and S3 on free ports, one for the whole run. Each test file has its own database,
- * and each process of the run its own namespace and mailbox. Each is created when a test first needs it.
+ * The real stack of the tests: Temporal, Postgres and S3 on free ports, one stack for the whole run. Each test file has its own database.
+ * Each process of the run has its own namespace and mailbox. All are created at first use.
  */
 import path from 'node:path';
 import { authorityIn, type Authority } from '../../../dev/stack/certificates.ts';
@@ -9,7 +9,7 @@ import { atEndOfFile } from '../../run/lifecycle.ts';
 import type { Share } from '../../run/server.ts';
 
 interface TestStack {
-  /** All settings of config.ts; `process.env` has them too. */
+  /** All settings of config.ts, which `process.env` also contains. */
   readonly environment: Readonly<Record<string, string>>;
   /** Issues certificates that API and worker trust. */
   readonly authority: Authority;
@@ -20,8 +20,7 @@ let sharing: Promise<TestStack> | undefined;
 let mailbox: Promise<Mailbox> | undefined;
 
 /**
- * The stack, with the database of the current test file. `process.env` names it from then on, for `readConfig()` and for child
- * processes.
+ * The stack with the database of the current test file. `process.env` then names this database, for `readConfig()` and for child processes.
  * @throws Error in a run of unit tests, which has no stack
  */
 export function testStack(): Promise<TestStack> {

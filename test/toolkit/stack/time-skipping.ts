@@ -15,7 +15,7 @@ const startTimeoutMs = 60_000;
 
 /**
  * Call it in a `describe`: starts a time-skipping environment before its tests and ends it after them.
- * @returns a function that gives the environment, for use inside the tests
+ * @returns a function that returns the environment, for use inside the tests
  */
 export function useTimeSkipping(): () => TestWorkflowEnvironment {
   let environment: TestWorkflowEnvironment | undefined;
@@ -24,12 +24,12 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     environment = await startTimeSkipping();
   });
   let isStuck = false;
-  beforeEach('repeat on the known fault of the server', function () {
+  beforeEach('repeat after the known fault of the server', function () {
     if (this.currentTest) repeatOnServerFault(this.currentTest, () => (isStuck = true));
   });
   after('stop the time-skipping server', async () => {
-    // A test that ran out of time still awaits an answer. Without its server, that wait would fail in the next file. The server ends with
-    // this process.
+    // A test that ran out of time still waits for an answer. If its server stopped, that wait would fail in the next file. So the server
+    // ends only with this process.
     if (!isStuck) await environment?.teardown();
   });
   return () => {
@@ -49,14 +49,14 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * The test server sometimes refuses a workflow task with these words when a signal meets a timer that time-skipping has just fired. The
- * run then stands still forever. The real server has no such fault. A test that fails after it is repeated once, which the reporter
- * prints (test/run/reporter.cjs); no other failure is repeated.
+ * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. The run
+ * then never continues. The real server has no such fault. A test that fails after this fault is repeated once, which the reporter prints
+ * (test/run/reporter.cjs). No other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;
 
-/** The time before mocha's limit at which a test fails by itself, so that the cause is visible. */
+/** The time before mocha's limit at which a test fails by itself, with the cause in its message. */
 const aheadOfMochaMs = 500;
 
 function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
@@ -95,6 +95,6 @@ export function quietRuntime(): void {
       telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
     });
   } catch {
-    // The runtime keeps that test's settings.
+    // The runtime keeps the settings of that test.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers, all traced by the packages'
- * own instrumentations. It prints the exported spans, and the headers that other servers received. Its argument is a text that must
- * appear nowhere.
+ * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers. The packages' own
+ * instrumentations trace all of them. It prints the exported spans, and the headers that other servers received. Its argument is a text
+ * that must not occur in a span.
  */
 import net, { type AddressInfo } from 'node:net';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
@@ -11,7 +11,7 @@ import { allowListed } from '../../../platform/infra/telemetry/allow-list.ts';
 import { hookPackages, traceWith } from '../../../platform/infra/telemetry/start.ts';
 import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
 import { inSpan, nameRequest, useTracer } from '../../../platform/infra/tracing.ts';
-import { leftSpan } from './tracing.ts';
+import { exportedSpan } from './tracing.ts';
 
 const [needle = ''] = process.argv.slice(2);
 const memory = new InMemorySpanExporter();
@@ -22,7 +22,7 @@ const tracer = traceWith(
   samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
 );
 useTracer(tracer);
-// Loaded only now, because modules loaded earlier are not traced.
+// Imported here, because modules that are imported earlier are not traced.
 const [{ default: Koa }, { default: pg }, undici, http] = await Promise.all([
   import('koa'),
   import('pg'),
@@ -35,7 +35,8 @@ const listening = async (server: net.Server) => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** The names of headers that another server receives from the application; not a server of Node, which would be traced. */
+/** The names of headers that another server receives from the application. That server is not a server of Node, because Node servers are
+ * traced. */
 const receivedHeaders: string[][] = [];
 const other = await listening(
   net.createServer((socket) =>
@@ -99,7 +100,7 @@ const ask = async (path: string) => {
   await (await fetch(`${url}/${path}`, options)).text();
 };
 
-/** Leaves before the answer. */
+/** Disconnects before the answer. */
 const leave = async () => {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`POST /${needle}/hang HTTP/1.1\r\nHost: ${needle}\r\n\r\n`);
@@ -108,18 +109,18 @@ const leave = async () => {
   while (memory.getFinishedSpans().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
 };
 /** @returns the spans that the work exports */
-const leftBy = async (work: () => Promise<void>) => {
+const spansOf = async (work: () => Promise<void>) => {
   memory.reset();
   await work();
-  return memory.getFinishedSpans().map(leftSpan);
+  return memory.getFinishedSpans().map(exportedSpan);
 };
 
-const untrusted = await leftBy(() => ask(`${needle}?email=${needle}`));
-const probes = await leftBy(async () => {
+const untrusted = await spansOf(() => ask(`${needle}?email=${needle}`));
+const probes = await spansOf(async () => {
   for (const path of ['healthz', `readyz?${needle}`]) await ask(path);
 });
-const leavingSpans = await leftBy(leave);
+const leavingSpans = await spansOf(leave);
 tracer.trust((address) => address === '127.0.0.1' || address === '::ffff:127.0.0.1');
-const trusted = await leftBy(() => ask(`${needle}/fail`));
-process.stdout.write(JSON.stringify({ untrusted, probes, left: leavingSpans, trusted, got: receivedHeaders }));
+const trusted = await spansOf(() => ask(`${needle}/fail`));
+process.stdout.write(JSON.stringify({ untrusted, probes, disconnected: leavingSpans, trusted, receivedHeaders }));
 process.exit(0);

@@ -1,4 +1,4 @@
-/** Tracing in this process with the spans in memory: only our own spans, without the instrumentations of packages. */
+/** Tracing in this process with the spans in memory. It records only spans of the service itself, without package instrumentations. */
 import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -8,7 +8,7 @@ import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
 import { useTracer, type Tracer } from '../../../platform/infra/tracing.ts';
 
 /** A span in its exported form. */
-export interface LeftSpan {
+export interface ExportedSpan {
   name: string;
   traceId: string;
   spanId: string;
@@ -23,13 +23,13 @@ export interface LeftSpan {
 /**
  * Call it in a `describe`: tracing is on during its tests.
  * @param now Unix milliseconds, for the age of causes
- * @param reportLosses receives the owners of lost spans; none is lost here
+ * @param reportLosses receives the owners of lost spans; in these tests no span is lost
  * @returns the spans that have ended since the last test began
  */
 export function useTracing(
   now?: () => number,
   reportLosses: Tracer['reportLosses'] = () => undefined,
-): () => LeftSpan[] {
+): () => ExportedSpan[] {
   const memory = new InMemorySpanExporter();
   let sdk: NodeSDK | undefined;
   before('switch tracing on', () => {
@@ -50,10 +50,10 @@ export function useTracing(
     await sdk?.shutdown();
     for (const api of [trace, context, propagation, logs]) api.disable();
   });
-  return () => memory.getFinishedSpans().map(leftSpan);
+  return () => memory.getFinishedSpans().map(exportedSpan);
 }
 
-export const leftSpan = (span: ReadableSpan): LeftSpan => ({
+export const exportedSpan = (span: ReadableSpan): ExportedSpan => ({
   name: span.name,
   traceId: span.spanContext().traceId,
   spanId: span.spanContext().spanId,

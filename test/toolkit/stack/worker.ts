@@ -48,7 +48,7 @@ export async function runWorkerHere(
   };
 }
 
-/** Call it in a `describe`. @returns a function that gives a client of the stack's Temporal, for use inside the tests */
+/** Call it in a `describe`. @returns a function that returns a client of the stack's Temporal, for use inside the tests */
 export function useTemporal(): () => Client {
   let client: Client | undefined;
   before('connect to Temporal', async () => {
@@ -63,9 +63,9 @@ export function useTemporal(): () => Client {
   };
 }
 
-/** A worker as its operators see it. */
+/** A worker process as an operator sees it. */
 export interface ObservedWorker {
-  /** Whether it takes work: /readyz. */
+  /** Whether it accepts work, by /readyz. */
   ready(): Promise<boolean>;
   /** The value of this metric in /metrics, summed over its labels; 0 if absent. */
   metric(name: string): Promise<number>;
@@ -81,7 +81,7 @@ export interface WorkerProcess extends ObservedWorker {
   log(): string;
 }
 
-const startTimeoutMs = 60_000; // some seconds, or many on a machine that does other things
+const startTimeoutMs = 60_000; // Some seconds, and many on a busy machine.
 
 /**
  * Call it in a `describe`. Runs of earlier files are ended first, so that workers find only this file's runs. Workers that still run are
@@ -94,7 +94,7 @@ export function useWorkerProcesses(
 ): (env?: Readonly<Record<string, string>>) => Promise<WorkerProcess> {
   const children: Child[] = [];
   let directory = '';
-  before('end what other files have left running', async function () {
+  before('end the runs of other test files', async function () {
     this.timeout(startTimeoutMs);
     directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-worker-'));
     await endLeftRuns();
@@ -153,7 +153,7 @@ function observed(base: string): ObservedWorker {
  */
 export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise<ObservedWorker> {
   let running: RunningWorker | undefined;
-  before('end what other files have left running', endLeftRuns);
+  before('end the runs of other test files', endLeftRuns);
   after('stop the worker', async function () {
     this.timeout(startTimeoutMs);
     await running?.stop();
@@ -161,7 +161,7 @@ export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise
 
   return async (env = {}) => {
     quietRuntime();
-    register.resetMetrics(); // a worker of an earlier file may have counted in this process
+    register.resetMetrics(); // A worker of an earlier file may have counted in this process.
     const settings = { WORKER_PORT: '0', LOG_LEVEL: 'silent', WORKFLOW_BUNDLE_FILE: await workflowBundleFile() };
     running = await startWorker(readConfig({ ...process.env, ...settings, ...env }));
     return observed(`http://127.0.0.1:${running.port}`);
@@ -188,7 +188,7 @@ export async function endLeftRuns(): Promise<void> {
     await workflow
       .getHandle(workflowId, runId)
       .terminate()
-      .catch(() => {}); // the run may have ended meanwhile
+      .catch(() => {}); // The run may have ended meanwhile.
   }
   await connection.close();
 }

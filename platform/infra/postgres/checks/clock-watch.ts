@@ -1,4 +1,4 @@
-/** Compares the clock of this process with Postgres's clock, which all processes share (DEC-99). */
+/** Compares the clock of this process with the clock of Postgres, which all processes share (DEC-99). */
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
@@ -7,7 +7,7 @@ import { StartProblem } from '../../../core/start-problem.ts';
 import type { Queries } from '../database.ts';
 import { raw } from '../sql.ts';
 
-/** Receivers of webhooks refuse a timestamp that is 5 minutes off. The order of records is safe far within that limit. */
+/** Receivers of webhooks refuse a timestamp that differs by 5 minutes. The order of records is safe far within that limit. */
 const toleratedMs = 60_000;
 /** The interval at which the process asks Postgres. */
 const askEveryMs = 30_000;
@@ -35,9 +35,9 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
 /**
  * @param ask returns Postgres's time
  * @param clock of this process, in Unix milliseconds
- * @returns the milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question and
- * the answer, however long that took. It is rounded to whole milliseconds like this process's clock. Otherwise Postgres's fraction could
- * lie after an answer of the same millisecond.
+ * @returns the milliseconds by which this process is ahead, negative if it is behind. It is 0 if Postgres's time is between the request and
+ * the answer, however long that took. Postgres's time is rounded to whole milliseconds like this process's clock. Otherwise its fraction
+ * could be later than an answer of the same millisecond.
  */
 export async function clockOffsetMs(
   ask: () => Promise<TimeOfPostgres | undefined>,
@@ -61,12 +61,12 @@ function describeOffset(offsetMs: number): string {
 }
 
 /**
- * Compares this process's clock with Postgres's. If Postgres is unreachable, it says nothing, because `openDatabase` will.
+ * Compares this process's clock with Postgres's. If Postgres is unreachable, it reports nothing, because `openDatabase` will report it.
  * @throws StartProblem if they are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });
-  client.on('error', () => {}); // a connection that breaks also rejects the question
+  client.on('error', () => {}); // A connection that breaks also rejects the query.
   try {
     await client.connect();
     const offsetMs = await clockOffsetMs(async () => (await client.query<TimeOfPostgres>(timeQuestion)).rows[0]);
@@ -78,11 +78,12 @@ export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Pr
   }
 }
 
-/** Asks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again. @param clock in Unix milliseconds */
+/** Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right
+ * again. @param clock in Unix milliseconds */
 export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
   let isRight = true;
   const ask = async () => {
-    // While Postgres is unreachable nothing is known, and other signs show the problem.
+    // While Postgres is unreachable the difference is unknown, and other signals show the problem.
     const offsetMs = await clockOffsetMs(() => db.one<TimeOfPostgres>(raw(timeQuestion)), clock).catch(() => undefined);
     if (offsetMs === undefined) return;
     clockOffset.set(offsetMs / 1_000);

@@ -1,4 +1,4 @@
-/** Migrations that remove something wait for processes of older versions, and keep such processes from starting again. */
+/** Migrations that drop columns or tables wait for processes of older versions, and prevent such processes from starting again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { isContraction } from '../../../../entities/contraction.ts';
@@ -14,7 +14,7 @@ const lookEveryMs = 1_000;
  * Runs before the pending migrations. It waits until every running process is new enough for each of them. From then on older versions do
  * not start.
  * @param withinMs how long to wait
- * @throws StartProblem that names the processes that still run then
+ * @throws StartProblem names the processes that still run then
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
@@ -51,8 +51,8 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
 }
 
 /**
- * Records in Postgres that the process runs, and checks the schema again. A migration that contracts the schema has either seen this
- * heartbeat, or this check sees the migration.
+ * Records in Postgres that the process runs, and checks the schema again. Either a contracting migration has seen this heartbeat, or this
+ * check sees the migration.
  * @param process.name `api` or `worker`
  * @param process.build undefined in a checkout
  * @param onFailure receives the error of a later heartbeat

@@ -1,11 +1,11 @@
-/** The time limits of our role in Postgres. `setup` sets them; each start checks them. */
+/** The time limits of our role in Postgres. `setup` sets them, and each start checks them. */
 import pg from 'pg';
 import { limitsOfTime } from '../../../../entities/data-source.ts';
 
 const names = Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[];
 
 /**
- * Sets our limits for the role of this address; each role may do that for itself. Existing connections keep their old limits.
+ * Sets our limits for the role of this address, which each role may do for itself. Existing connections keep their old limits.
  * @param where `here`: in this database; `everywhere`: on the whole server, for the many databases of tests
  */
 export async function limitRole(databaseUrl: string, where: 'here' | 'everywhere' = 'here'): Promise<void> {
@@ -41,7 +41,7 @@ export async function withClient<T>(
   connectWithinMs = 5_000,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectWithinMs });
-  client.on('error', () => undefined); // a connection that breaks also rejects the query
+  client.on('error', () => undefined); // A connection that breaks also rejects the query.
   try {
     await client.connect();
     return await work(client);

@@ -1,4 +1,4 @@
-/** Processes of builds record in Postgres that they run, so that `migrate` removes nothing that an older version still reads. */
+/** Processes of builds write heartbeats in Postgres, so that `migrate` removes nothing that an older version still reads. */
 import type { Build } from '../../build.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Queries } from '../database.ts';

@@ -46,7 +46,7 @@ export async function databaseMistakes(
       url,
       async (client) => {
         const clock = clockMistakes(database);
-        // One after another, because they share a connection.
+        // One after another, because the checks share a connection.
         const checks = [
           await asFarAsPossible(schemaMistakes(client, build)),
           await asFarAsPossible(limitMistakes(client)),
@@ -62,7 +62,7 @@ export async function databaseMistakes(
   }
 }
 
-/** A check that fails reports why, and does not prevent the other checks. */
+/** A check that fails reports the reason, and does not prevent the other checks. */
 async function asFarAsPossible(check: Promise<string[]>): Promise<string[]> {
   return check.catch((error: unknown) => [unusable(error)]);
 }
@@ -114,9 +114,9 @@ async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first:
 type Session = Pick<pg.Client, 'query'>;
 
 /**
- * Prepares two statements with one name in two sessions. If a pooler mixes sessions up, one session finds the other's statement. Postgres
- * then refuses to prepare it again, or answers with the other's.
- * @returns whether sessions are mixed up
+ * Prepares two statements with one name in two sessions. If a pooler mixes the sessions up, one session finds the statement of the other.
+ * Postgres then refuses to prepare it again, or returns the rows of the other statement.
+ * @returns whether the pooler mixes sessions up
  */
 export async function mixesStatements(first: Session, second: Session): Promise<boolean> {
   try {
@@ -139,7 +139,7 @@ export async function mixesStatements(first: Session, second: Session): Promise<
 }
 
 /**
- * Checks that a listener receives its own NOTIFY, which is sent over the other address like any other.
+ * Checks that a listener receives its own NOTIFY, which goes through the other address like any NOTIFY.
  * @param notifying connected to DATABASE_URL
  */
 export async function listeningMistakes(

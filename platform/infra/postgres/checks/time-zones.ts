@@ -1,6 +1,6 @@
 /**
- * Finds differences between the time zones of Node and of Postgres. Node decides (DEC-154), so a difference changes no result. It tells
- * operators that one of the two has old rules.
+ * Finds differences between the time zones of Node and of Postgres. Node decides (DEC-154), so a difference changes no result. The
+ * difference tells operators that one of the two has old rules.
  */
 import { withClient } from './role-limits.ts';
 import { localAt } from '../../../core/local-time.ts';
@@ -8,11 +8,11 @@ import { isKnownHere } from '../../../core/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/** How far ahead zones are compared. The longest waits of automations and the end of the next year lie within it. */
+/** How far ahead zones are compared. The longest waits of automations and the end of the next year are inside this time. */
 const comparedDays = 730;
-/** The most zones to compare: more than the IANA database has. */
+/** The maximum number of zones to compare, more than the IANA database has. */
 const mostZones = 1_000;
-/** The most zones that a message names; it counts the rest. */
+/** The maximum number of zones that a message names. It counts the rest. */
 const namedZones = 20;
 
 /** An instant for the comparison, with Node's UTC offset in seconds. */

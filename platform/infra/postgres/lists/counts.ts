@@ -1,10 +1,10 @@
-/** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
+/** Counts the records of a club's list, exactly and at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
 import type { Database, Queries, Transaction } from '../database.ts';
 import { all, raw, sql } from '../sql.ts';
 import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
 
-/** The records of a list that are counted. */
+/** The records of a list to count. */
 export interface Tallied {
   list: TalliedList;
   clubId: Id;
@@ -14,7 +14,7 @@ export interface Tallied {
   marked?: boolean | undefined;
 }
 
-/** @returns the number of records: the tallies and the changes not yet rolled up, read at one moment in one statement */
+/** @returns the number of records: the tallies and the changes not yet rolled up, read in one statement */
 export async function countListed(db: Queries, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
   const where = all([
     sql`club_id = ${clubId} AND list = ${list}`,
@@ -33,7 +33,7 @@ export async function countListed(db: Queries, { list, clubId, subjectId, marked
 type Counted = Required<Pick<Tallied, 'list' | 'subjectId' | 'marked'>>;
 
 /**
- * Reads many tallies of a club at one moment in one statement.
+ * Reads many tallies of a club in one statement.
  * @returns looks up a count; 0 for a subject without a tally
  */
 export async function countEach(
@@ -53,7 +53,7 @@ export async function countEach(
 }
 
 /**
- * Records changes of counts, for lists that no trigger counts. Changes of one count are added up first.
+ * Records changes of counts, for lists that no trigger counts. Changes of one count are summed first.
  * @param changes in any order
  */
 export async function addToTallies(

@@ -1,6 +1,6 @@
 /**
- * Search of names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold
- * new values.
+ * Searches names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold new
+ * values.
  */
 import { likePattern } from '../../../core/text.policy.ts';
 import type { Database } from '../database.ts';
@@ -12,7 +12,7 @@ const ascii = /^[\u0000-\u007F]*$/;
 /**
  * The condition that a name contains a text, as typed or in its usual spelling.
  * @param column with its alias, such as `student.name`; `student.name_folded` must exist too
- * @param typed normalized as such names are before they are written
+ * @param typed normalized like such names before they are written
  */
 export function nameMatches(column: string, typed: string): Sql {
   const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;
@@ -22,13 +22,13 @@ export function nameMatches(column: string, typed: string): Sql {
 
 export type FoldedTable = 'students' | 'certificates' | 'media';
 
-/** Rows of a batch. */
+/** The number of rows in a batch. */
 const batch = 1_000;
 
 /**
  * Folds one batch of the names that are older than the triggers. Safe to repeat and to run twice at the same time.
  * @param columns of names, each with a column `…_folded` and a trigger that writes it
- * @returns how many rows were folded, and whether there may be more
+ * @returns how many rows were folded, and whether more may remain
  */
 export async function foldOldNames(
   db: Database,

@@ -1,4 +1,4 @@
-/** The one way to list: a page of rows, and the total number of rows. */
+/** The only way to list: a page of rows, and the total number of rows. */
 import type { Queries } from '../database.ts';
 import { sql, type Columns, type Sql } from '../sql.ts';
 
@@ -31,7 +31,7 @@ export interface PagedList<Row> {
   total?: number | (() => Promise<number>);
 }
 
-/** Reads one page of the list, and counts the list unless the page already shows its length. */
+/** Reads one page of the list. Counts the list unless the page already shows its length. */
 export async function listPage<Row>(
   db: Queries,
   request: PageRequest,

@@ -5,11 +5,11 @@ import type { Id } from '../../../core/ids.ts';
 import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
-  /** The most records that a search finds, the newest; its total counts only them. */
+  /** The maximum number of records that a search finds, the newest first. Its total counts only these. */
   readonly max: number;
   /** The number of newest records that are searched first. */
   readonly probe: number;
-  /** If so many of them match, the text is common. Then reading on is faster than the index. */
+  /** If this many of them match, the text is common. Reading further is then faster than the index. */
   readonly common: number;
   /** The number of records that are read for a common text. */
   readonly walk: number;
@@ -37,7 +37,7 @@ export interface SearchedList {
   matching: Sql;
 }
 
-/** @returns whether a trigram index can find the text: only three letters or digits in a row form a trigram */
+/** @returns whether a trigram index can find the text, which needs three letters or digits in a row */
 function makesTrigrams(text: string): boolean {
   return /[\p{L}\p{N}]{3}/u.test(text);
 }
@@ -74,13 +74,13 @@ const newest = (list: SearchedList, length: number) =>
 /** @returns the matches among the newest records, and whether the search is complete */
 async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
   const id = raw(`${list.alias}.id`);
-  const seen = await db.one<{ looked: number; ids: Id[] }>(
-    sql`SELECT count(*)::int AS looked,
+  const probed = await db.one<{ readCount: number; ids: Id[] }>(
+    sql`SELECT count(*)::int AS "readCount",
                coalesce(array_agg(${id} ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
           FROM ${newest(list, rules.probe)}`,
   );
-  const { looked, ids } = seen ?? { looked: 0, ids: [] };
-  return { ids: ids.slice(0, rules.max), complete: looked < rules.probe || ids.length >= rules.max };
+  const { readCount, ids } = probed ?? { readCount: 0, ids: [] };
+  return { ids: ids.slice(0, rules.max), complete: readCount < rules.probe || ids.length >= rules.max };
 }
 
 /** @returns the matches among the newest records; it stops at `max` matches */
@@ -92,7 +92,7 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
   return found.map(({ id }) => id);
 }
 
-/** The order is applied outside, so that no plan reads the whole list in order while it hopes for a match. */
+/** The order is applied outside, so that no plan reads the whole list in order in the expectation of an early match. */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
   const alias = raw(list.alias);
   const orderedBy = raw(list.orderedBy);

@@ -96,7 +96,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
           errorCode: null,
         },
       ]);
-      expect(lane.begun.map(({ id }) => id)).to.deep.equal([row?.id]);
+      expect(lane.startedAttempts.map(({ id }) => id)).to.deep.equal([row?.id]);
     });
 
     for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
@@ -119,7 +119,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         };
         const lane = fakeLane();
         await fanOutNow([fact], { lane });
-        const claimsHere = lane.begun.map(({ claim }) => claim);
+        const claimsHere = lane.startedAttempts.map(({ claim }) => claim);
         const rowsHere = await rows();
 
         for (const { id } of await deliveriesOf(fact))
@@ -147,15 +147,15 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(row).to.include({ direct: false, fence: 0, leaseUntil: null });
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
       expect(lane.offered).to.deep.equal([{ deliveryId: row?.id, endpointId: subscription.endpoint.id, url }]);
-      expect(lane.begun).to.deep.equal([]);
+      expect(lane.startedAttempts).to.deep.equal([]);
     });
 
     it('contains its time by the monotonic clock', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
       await fanOutNow([await recordFor(subscription), await recordFor(subscription)], { lane });
-      expect(lane.begun).to.have.length(2);
-      for (const { claimedAt } of lane.begun) expect(claimedAt).to.be.within(earliest, performance.now());
+      expect(lane.startedAttempts).to.have.length(2);
+      for (const { claimedAt } of lane.startedAttempts) expect(claimedAt).to.be.within(earliest, performance.now());
     });
   });
 
@@ -171,7 +171,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await fanOutNow([fact], { lane }, looking)).map(inShort)).to.deep.equal(['removed']);
       expect(factAtCommit).to.deep.equal([undefined]);
       expect(await waiting([fact])).to.deep.equal([false]);
-      expect(lane.begun.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
+      expect(lane.startedAttempts.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
         endpoints.map(({ id }) => id).toSorted(),
       );
     });
@@ -211,7 +211,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
           const before = await deliveriesOf(fact);
           expect(await fanOutNow([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);
-          expect(lane?.begun ?? []).to.deep.equal([]);
+          expect(lane?.startedAttempts ?? []).to.deep.equal([]);
           expect([...(lane?.permits ?? [])]).to.deep.equal([]);
           expect(await waiting([fact])).to.deep.equal([true]);
         });
@@ -237,12 +237,12 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         (await fanOutNow(facts, { lane, neededByOthers: new Set(keptId ? [keptId] : []) })).map(inShort),
       ).to.deep.equal([0, 'removed']);
       expect(await waiting(facts)).to.deep.equal([true, false]);
-      expect(lane.begun).to.have.length(2);
+      expect(lane.startedAttempts).to.have.length(2);
       expect(
         (await fanOutNow(facts.slice(0, 1), { lane, neededByOthers: new Set() })).map(inShort),
         'the second fan-out',
       ).to.deep.equal(['removed']);
-      expect(lane.begun).to.have.length(2);
+      expect(lane.startedAttempts).to.have.length(2);
     });
 
     it('without a subscribed endpoint is deleted with a lane, and stays for the relay without one', async () => {
@@ -270,8 +270,8 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         },
       );
       expect(await waiting(facts)).to.deep.equal([false, true, true, true, false]);
-      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id, facts[4]?.id]);
-      expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
+      expect(lane.startedAttempts.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id, facts[4]?.id]);
+      expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
     it('of more than there are permits uses a permit or a run', async () => {
@@ -341,7 +341,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(canceled?.id ?? '')).to.deep.equal([]);
       expect(removal).to.include({ status: 'pending', direct: true, fence: 1 });
       expect(lane.offered.map(({ deliveryId }) => deliveryId)).to.deep.equal([removal?.id]);
-      expect(lane.begun.map(({ id }) => id)).to.deep.equal([removal?.id]);
+      expect(lane.startedAttempts.map(({ id }) => id)).to.deep.equal([removal?.id]);
     });
   });
 
@@ -355,7 +355,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       );
     const expectUnused = (lane: ReturnType<typeof fakeLane>) => {
       expect([...lane.permits]).to.deep.equal([]);
-      expect(lane.begun).to.deep.equal([]);
+      expect(lane.startedAttempts).to.deep.equal([]);
     };
 
     it('are released if the transaction is rolled back, and nothing is begun or left', async () => {
@@ -381,8 +381,8 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await fanOutNow(facts.slice(0, 1), { lane })).map(inShort)).to.deep.equal(['removed']);
       expect(await failureOf(fanOutNow(facts.slice(1), { lane }))).not.to.equal('none');
       expect(await waiting(facts)).to.deep.equal([false, true]);
-      expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
-      expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
+      expect(lane.startedAttempts.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
+      expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
     it('are the permits of the last try if Postgres ends the transaction and it is repeated', async () => {
@@ -398,7 +398,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         const ids = (await Promise.all(facts.map(deliveriesOf))).flat().map(({ id }) => id);
         expect(lane.offered).to.have.length(2 * count);
         expect([...lane.permits]).to.have.members(ids);
-        expect(lane.begun.map(({ id }) => id)).to.have.members(ids);
+        expect(lane.startedAttempts.map(({ id }) => id)).to.have.members(ids);
       }
     });
 
@@ -455,7 +455,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       const answers = await Promise.all(lanes.map((lane) => fanOutNow([fact], { lane })));
       expect(answers.map((results) => results.map(inShort))).to.deep.equal(lanes.map(() => ['removed']));
       const [row] = await deliveriesOf(fact);
-      expect(lanes.flatMap((lane) => lane.begun.map(({ id }) => id))).to.deep.equal([row?.id]);
+      expect(lanes.flatMap((lane) => lane.startedAttempts.map(({ id }) => id))).to.deep.equal([row?.id]);
       expect(lanes.flatMap(({ permits }) => [...permits])).to.deep.equal([row?.id]);
     });
   });
@@ -466,7 +466,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       const lane = fakeLane();
       const rowsAtBegin: Promise<WebhookDelivery>[] = [];
       const beforeCommit: unknown[][] = [];
-      const looking = watching(db, async () => beforeCommit.push([...lane.begun]));
+      const looking = watching(db, async () => beforeCommit.push([...lane.startedAttempts]));
       await fanOutNow(
         facts,
         {

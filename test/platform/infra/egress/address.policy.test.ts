@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { classifyAddress, isAllowed } from '../../../../platform/infra/egress/address.policy.ts';
 
 const addresses: readonly (readonly [string, string])[] = [
-  // IPv4, both ends of each range
+  // IPv4: the first and the last address of each range.
   ['0.0.0.0', 'unspecified'],
   ['0.255.255.255', 'unspecified'],
   ['1.0.0.0', 'public'],
@@ -75,7 +75,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['3fff::1', 'reserved'],
   ['2001:2::1', 'benchmarking'],
   ['2001:20::1', 'orchid2'],
-  // IPv6 that carries an IPv4 address, a private and a public one
+  // IPv6 addresses that embed an IPv4 address, a private and a public one each.
   ['::ffff:127.0.0.1', 'ipv4Mapped'],
   ['::ffff:7f00:1', 'ipv4Mapped'],
   ['::ffff:8.8.8.8', 'ipv4Mapped'],
@@ -90,7 +90,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['2002:808:808::1', '6to4'],
   ['2001::7f00:1', 'teredo'],
   ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'teredo'],
-  // Cloud metadata, wherever it lies
+  // Cloud metadata services, at every known address.
   ['169.254.169.254', 'cloudMetadata'],
   ['169.254.170.2', 'cloudMetadata'],
   ['100.100.100.200', 'cloudMetadata'],

@@ -8,7 +8,7 @@ import { connectRules, connectToFirst } from '../../../../platform/infra/egress/
 
 const limit = () => AbortSignal.timeout(15_000);
 
-/** A listener on 127.0.0.1 whose process stands still and whose accept queue is full: the kernel drops further requests to connect. */
+/** A listener on 127.0.0.1 whose process is stopped and whose accept queue is full. The kernel drops further connection requests. */
 async function startSlowListener(): Promise<{ port: number; goOn(): void; stop(): void }> {
   const code = `require('net').createServer(() => {}).listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port); });`;
   const child: ChildProcess = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -40,7 +40,7 @@ async function codeOf(promise: Promise<net.Socket>): Promise<unknown> {
 }
 
 describe('connecting to one of several addresses (RFC 8305)', () => {
-  it('waits for a slow address after the others were refused', async () => {
+  it('waits for a slow address after the other addresses refused', async () => {
     const slow = await startSlowListener();
     try {
       // 127.0.0.2 refuses, because no server listens there.
@@ -69,7 +69,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
     }
   });
 
-  it('ends all attempts with the reason of the signal', async () => {
+  it('ends all connection attempts with the reason of the signal', async () => {
     const slow = await startSlowListener();
     try {
       const over = new AbortController();
@@ -83,7 +83,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
     }
   });
 
-  it('tries at most 16 addresses, and tells why they failed', async () => {
+  it('tries at most 16 addresses, and reports why they failed', async () => {
     const server = net.createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -96,7 +96,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
     server.close();
   });
 
-  it('alternates between the families, and tells the error that is not about our own host', async () => {
+  it('alternates between IPv4 and IPv6, and reports an error that is not about our own host', async () => {
     const tried: unknown[] = [];
     const connect = mock.method(net, 'connect', (options: net.TcpNetConnectOpts) => {
       tried.push(options.host);

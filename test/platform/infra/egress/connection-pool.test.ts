@@ -23,7 +23,7 @@ import {
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-/** Connections that stay, however slow the machine is. */
+/** Connections without an idle limit that a slow machine could reach. */
 const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -71,7 +71,7 @@ describe('connections to receivers', () => {
     });
 
   it('allow all simultaneous attempts of a process, on both lanes', () => {
-    const direct = 900; // the most that WEBHOOK_DIRECT_ATTEMPTS may be
+    const direct = 900; // The maximum of WEBHOOK_DIRECT_ATTEMPTS.
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
   });
@@ -110,7 +110,7 @@ describe('connections to receivers', () => {
       expect(receiver.connections()).to.equal(opened);
     });
 
-  it('keeps a connection for its host name, not for other names of the same address', async () => {
+  it('reuses a connection only for its own host name, not for other names of the same address', async () => {
     const receiver = await receiverThat(ok);
     const resolve: Resolve = async () => ['127.0.0.1'];
     const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate, resolve });
@@ -121,7 +121,7 @@ describe('connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('does not keep a connection that is idle too long, too old, or not read to its end', async () => {
+  it('does not reuse a connection that is idle too long, too old, or not read to its end', async () => {
     const receiver = await receiverThat(ok);
     const idle = connectionsWith({ idleMs: 100 });
     await post(idle, receiver);
@@ -133,7 +133,7 @@ describe('connections to receivers', () => {
     await post(old, receiver);
     await after(1_050);
     await post(old, receiver);
-    expect(receiver.connections(), 'old, but kept before it was').to.equal(3);
+    expect(receiver.connections(), 'old, but reused before the limit').to.equal(3);
     await post(old, receiver);
     expect(receiver.connections(), 'old').to.equal(4);
 
@@ -146,7 +146,7 @@ describe('connections to receivers', () => {
     expect(talkative.connections(), 'not read to its end').to.equal(2);
   });
 
-  it('closes a connection as the receiver’s connection and keep-alive headers ask', async () => {
+  it('closes a connection if the connection or keep-alive header of the receiver requests it', async () => {
     for (const header of ['connection: close', 'keep-alive: timeout=1']) {
       const receiver = await receiverThat(respondWith(`HTTP/1.1 200 OK\r\n${header}\r\ncontent-length: 0\r\n\r\n`));
       const connections = connectionsWith();
@@ -156,7 +156,7 @@ describe('connections to receivers', () => {
     }
   });
 
-  it('closes a connection with an unrequested second answer instead of using that answer', async () => {
+  it('closes a connection that receives an unrequested second response, and ignores that response', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     const uninvited = 'HTTP/1.1 500 Oops\r\ncontent-length: 3\r\n\r\nbad';
     const receiver = await receiverThat((socket, _request, number) =>
@@ -169,7 +169,7 @@ describe('connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('repeats a request once when the receiver closes a kept connection on its use', async () => {
+  it('repeats a request once if the receiver closes an idle connection when it is reused', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number === 2) socket.destroy();
       else ok(socket, request, number);
@@ -182,7 +182,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests[2]).to.deep.equal(receiver.requests[1]);
   });
 
-  it('repeats the request over a new connection, not over another kept one', async () => {
+  it('repeats the request over a new connection, not over another idle connection', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number <= 2 || receiver.connections() > 2) ok(socket, request, number);
       else socket.destroy();
@@ -194,7 +194,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests).to.have.length(4);
   });
 
-  it('repeats it only once, and not over a new connection, a begun answer or an invalid answer', async () => {
+  it('repeats the request only once, and never after a new connection, a partial or an invalid response', async () => {
     const dead = await receiverThat((socket, request, number) => {
       if (number === 1) ok(socket, request, number);
       else socket.destroy();
@@ -223,7 +223,7 @@ describe('connections to receivers', () => {
     expect(nonsense.requests, 'nonsense').to.have.length(2);
   });
 
-  it('opens a new connection if the kept connection has ended, and does not repeat its request', async () => {
+  it('opens a new connection if the idle connection has ended, and sends the request only once', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number > 1) socket.destroy();
       else {
@@ -235,10 +235,10 @@ describe('connections to receivers', () => {
     await post(connections, receiver);
     await after(100);
     expect((await post(connections, receiver)).outcome).to.equal('connection_error');
-    expect(receiver.requests, 'not sent once more').to.have.length(2);
+    expect(receiver.requests, 'The request was not sent a second time.').to.have.length(2);
   });
 
-  it('ignores the abort of a finished request that used the same connection', async () => {
+  it('ignores the abort of a finished request on the same connection', async () => {
     const receiver = await receiverThat(
       respondWith('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -255,7 +255,7 @@ describe('connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
-  it('does not repeat a request over a connection that replaced a closing one', async () => {
+  it('does not repeat a request over a connection that replaced a closing connection', async () => {
     const receiver = await receiverThat((socket, _request, number) => {
       if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       else socket.destroy();
@@ -266,7 +266,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests).to.have.length(2);
   });
 
-  it('closes a kept connection at the limit of open ones, and throws when all are busy', async () => {
+  it('closes an idle connection at the limit of open connections, and throws if all are busy', async () => {
     const [first, second] = [await receiverThat(ok), await receiverThat(ok)];
     const hanging = await receiverThat(() => {});
     const connections = connectionsWith({ open: 2 });
@@ -282,14 +282,14 @@ describe('connections to receivers', () => {
     expect((await post(connections, second)).outcome).to.equal('succeeded');
   });
 
-  it('closes the oldest connection at the limit of kept ones', async () => {
+  it('closes the oldest idle connection at the limit of idle connections', async () => {
     const receivers = [await receiverThat(ok), await receiverThat(ok), await receiverThat(ok)];
     const connections = connectionsWith({ kept: 2 });
     for (const receiver of [...receivers, ...receivers.toReversed()]) await post(connections, receiver);
     expect(receivers.map((receiver) => receiver.connections())).to.deep.equal([2, 1, 1]);
   });
 
-  it('keeps 512 connections in all: of one more, the least recently used is closed', async () => {
+  it('keeps at most 512 idle connections, and closes the least recently used connection first', async () => {
     const answer = 'HTTP/1.1 204 No Content\r\n\r\n';
     const receiver = await startTcpReceiver((socket) => socket.on('data', () => socket.write(answer)));
     running.push(receiver);
@@ -318,7 +318,7 @@ describe('connections to receivers', () => {
     expect(receiver.connections(), 'closed').to.equal(514);
   });
 
-  it('does not count a kept connection that has ended', async () => {
+  it('does not count an idle connection that has ended', async () => {
     const [alive, other] = [await receiverThat(ok), await receiverThat(ok)];
     const dead = await receiverThat((socket) => {
       socket.write('HTTP/1.1 204 No Content\r\n\r\n');
@@ -333,10 +333,10 @@ describe('connections to receivers', () => {
     expect(alive.connections()).to.equal(1);
   });
 
-  it('lets a request in flight end when closed, leaves nothing open, and rejects the next', async () => {
-    const gone = Promise.withResolvers<void>();
+  it('finishes the request in flight on close, leaves no connection open, and rejects the next request', async () => {
+    const closing = Promise.withResolvers<void>();
     const receiver = await receiverThat((socket) => {
-      socket.on('close', () => gone.resolve());
+      socket.on('close', () => closing.resolve());
       setTimeout(() => socket.write('HTTP/1.1 204 No Content\r\n\r\n'), 100);
     });
     const connections = connectionsWith();
@@ -344,7 +344,7 @@ describe('connections to receivers', () => {
     await after(50);
     await connections.close();
     expect((await inFlight).outcome).to.equal('succeeded');
-    await gone.promise;
+    await closing.promise;
     await connections.close();
     const refused = await post(connections, receiver).catch((error: unknown) => error);
     expect(refused)

@@ -9,13 +9,13 @@ import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.
 import { expect } from 'chai';
 import { mock } from 'node:test';
 
-/** Every name leads to a public address, so that what refuses a url below is its own form or its own literal. */
+/** Resolves every name to a public address, so only the form of a URL or its literal address can be refused. */
 const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];
 
 const loopback = ['127.0.0.0/8'];
 const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
-/** The urls whose host is, in some spelling, an address that is not public. */
+/** URLs with a host that is a non-public address in some spelling. */
 const literals = [
   'https://0.0.0.0/',
   'https://0/',
@@ -98,7 +98,7 @@ const literals = [
   'https://a.b.localhost./',
 ];
 
-/** Urls that are refused for their form, before their name is resolved. */
+/** URLs that are refused for their form, before name resolution. */
 const malformed = [
   '',
   'example.com',
@@ -151,8 +151,8 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** The registered url, and the stored and shown url: the address of requests. */
-const accepted: readonly (readonly [text: string, shown: string])[] = [
+/** The registered URL, and the stored and displayed URL that requests use. */
+const accepted: readonly (readonly [text: string, shownUrl: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],
   ['HTTPS://EXAMPLE.COM/Hook', 'https://example.com/Hook'],
@@ -186,14 +186,14 @@ async function refusal(promise: Promise<unknown>): Promise<DomainError> {
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof DomainError)) throw new Error(`refused with a DomainError was expected, not ${String(error)}`);
+  if (!(error instanceof DomainError)) throw new Error(`Expected a DomainError, but the refusal was ${String(error)}`);
   return error;
 }
 
 const attempt = (egress: Egress, url: string) =>
   postWebhook(egress.dispatcher, { url, eventId: 'event', body: '{}', secrets: [newSecret()], serviceName: 'test' });
 
-describe('registration of a url: it must be https and resolve to the public internet', () => {
+describe('registration of a URL, which must be https and resolve to the public internet', () => {
   const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
   after(() => egress.close());
 
@@ -203,27 +203,27 @@ describe('registration of a url: it must be https and resolve to the public inte
     });
   }
 
-  for (const [url, shown] of accepted) {
-    it(`accepts ${JSON.stringify(url.slice(0, 80))} as ${shown.slice(0, 60)}`, async () => {
-      expect(await egress.checkUrl(url)).to.equal(shown);
-      expect(await egress.checkUrl(shown)).to.equal(shown);
+  for (const [url, shownUrl] of accepted) {
+    it(`accepts ${JSON.stringify(url.slice(0, 80))} as ${shownUrl.slice(0, 60)}`, async () => {
+      expect(await egress.checkUrl(url)).to.equal(shownUrl);
+      expect(await egress.checkUrl(shownUrl)).to.equal(shownUrl);
     });
   }
 
-  it('refuses a url that has more than 2,048 characters in ASCII', async () => {
+  it('refuses a URL with more than 2,048 characters in ASCII', async () => {
     const { code, message } = await refusal(egress.checkUrl(`https://example.com/${'ü'.repeat(400)}`));
     expect(code).to.equal('url_not_allowed');
     expect(message).to.match(/has 2420 characters/);
   });
 
-  it('shows an allowed address in its usual form', async () => {
+  it('displays an allowed address in its usual form', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback });
     expect(await checkUrl('https://127.1:8443/hook')).to.equal('https://127.0.0.1:8443/hook');
   });
 
   const names: readonly (readonly [string, readonly string[] | Error, 'accepted' | 'refused'])[] = [
     ['a public address', ['93.184.215.14'], 'accepted'],
-    ['public addresses of both families', ['93.184.215.14', '2606:4700::1111'], 'accepted'],
+    ['public IPv4 and IPv6 addresses', ['93.184.215.14', '2606:4700::1111'], 'accepted'],
     ['a private address', ['10.0.0.1'], 'refused'],
     ['a public and a private address', ['93.184.215.14', '127.0.0.1'], 'refused'],
     ['a private and a public address', ['::1', '93.184.215.14'], 'refused'],
@@ -234,20 +234,20 @@ describe('registration of a url: it must be https and resolve to the public inte
   ];
   for (const [what, answer, expected] of names) {
     it(`treats a name that resolves to ${what} as ${expected}`, async () => {
-      const asked: string[] = [];
+      const lookups: string[] = [];
       const resolve: Resolve = async (name) => {
-        asked.push(name);
+        lookups.push(name);
         if (answer instanceof Error) throw answer;
         return answer;
       };
       const check = createEgress({ allowedNetworks: [], resolve }).checkUrl('https://Hooks.Example.com./x');
       if (expected === 'accepted') await check;
       else expect((await refusal(check)).code).to.equal('url_not_allowed');
-      expect(asked).to.deep.equal(['hooks.example.com']);
+      expect(lookups).to.deep.equal(['hooks.example.com']);
     });
   }
 
-  it('gives the same message for an unknown name and for a name in a private network', async () => {
+  it('returns the same message for an unknown name and for a name in a private network', async () => {
     const missing = createEgress({ allowedNetworks: [], resolve: async () => [] });
     const internal = createEgress({ allowedNetworks: [], resolve: async () => ['10.0.0.1'] });
     const messages = await Promise.all(
@@ -256,7 +256,7 @@ describe('registration of a url: it must be https and resolve to the public inte
     expect(messages[0]).to.equal(messages[1]);
   });
 
-  it('waits 5 s for a name server that never answers, and no longer', async () => {
+  it('waits 5 s for a name server that never answers', async () => {
     const over = new AbortController();
     const limits: number[] = [];
     const timeout = mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
@@ -279,7 +279,7 @@ describe('registration of a url: it must be https and resolve to the public inte
     }
   });
 
-  it('accepts addresses in the networks that an operator allows', async () => {
+  it('accepts addresses in the networks that the operator allows', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback, resolve: async () => ['127.0.0.1'] });
     await checkUrl('https://127.0.0.1:8443/');
     await checkUrl('https://localhost:8443/');
@@ -290,8 +290,8 @@ describe('registration of a url: it must be https and resolve to the public inte
   });
 });
 
-describe('a text that is fetched over the guarded egress (CAMP-15)', () => {
-  it('is the body of a 200; any other answer is an error, and an address that is not public is never asked', async () => {
+describe('fetching a text over the guarded egress (CAMP-15)', () => {
+  it('returns the body of a 200, fails for any other status, and never contacts a non-public address', async () => {
     const authority = await makeAuthority();
     const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];
     const receiver = await startReceiver(await authority.issue(['receiver.test']), (socket, _, number) =>
@@ -319,13 +319,13 @@ describe('a text that is fetched over the guarded egress (CAMP-15)', () => {
   });
 });
 
-describe('the address is checked on each connection (DEL-7)', () => {
+describe('the address check on each connection (DEL-7)', () => {
   let authority: Authority;
   before(async () => {
     authority = await makeAuthority();
   });
 
-  it('refuses each refused spelling on connecting too', async () => {
+  it('refuses on connecting each spelling that registration refuses', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });
@@ -333,13 +333,13 @@ describe('the address is checked on each connection (DEL-7)', () => {
     await egress.close();
   });
 
-  it('refuses any protocol other than https', async () => {
+  it('refuses any protocol except https', async () => {
     const egress = createEgress({ allowedNetworks: loopback, resolve: everyNameIsPublic });
     expect((await attempt(egress, 'http://127.0.0.1:9/')).outcome).to.equal('address_refused');
     await egress.close();
   });
 
-  it('refuses a name that resolves to another address later, without a connection', async () => {
+  it('refuses a name that later resolves to another address, without a connection', async () => {
     const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
     const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2']];
     const resolve: Resolve = async () => answers.shift() ?? [];
@@ -373,7 +373,7 @@ describe('the address is checked on each connection (DEL-7)', () => {
       await receiver.stop();
     });
 
-  it('checks the real address of the connection: 0.0.0.0 is loopback, and nothing is sent', async () => {
+  it('checks the real address of the connection: 0.0.0.0 is loopback, so no request is sent', async () => {
     const receiver = await startReceiver(await authority.issue(['0.0.0.0']), noContent);
     const egress = createEgress({ allowedNetworks: ['0.0.0.0/32'], extraCa: authority.certificate });
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
@@ -382,7 +382,7 @@ describe('the address is checked on each connection (DEL-7)', () => {
     await receiver.stop();
   });
 
-  it('reaches the one address of several that answers', async () => {
+  it('uses the only one of several addresses that answers', async () => {
     const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
     const resolve: Resolve = async () => ['127.0.0.9', '127.0.0.1'];
     const egress = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
@@ -410,7 +410,7 @@ describe('the address is checked on each connection (DEL-7)', () => {
 });
 
 describe('name resolution', () => {
-  it('asks the name server each time, for both families', async () => {
+  it('asks the name server for IPv4 and IPv6 on each resolution', async () => {
     const answers: Record<string, readonly string[]> = { 'receiver.test': ['93.184.215.14', '2606:4700::1111'] };
     const server = await startNameServer((name) => answers[name]);
     const resolve = dnsResolver([server.address]);
@@ -423,7 +423,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('throws with the code that tells why there is no address', async () => {
+  it('throws the code of the reason if a name has no address', async () => {
     const server = await startNameServer((name) => (name === 'empty.test' ? [] : undefined));
     const resolve = dnsResolver([server.address]);
     const codes = await Promise.all(
@@ -433,7 +433,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('twenty names whose name server is silent keep no other name waiting', async () => {
+  it('resolves a name without delay while the name server of twenty others does not answer', async () => {
     const server = await startNameServer((name) => (name.endsWith('.silent.test') ? 'silence' : ['93.184.215.14']));
     const resolve = dnsResolver([server.address]);
     const names = Array.from({ length: 20 }, (_, index) => `${index}.silent.test`);
@@ -445,9 +445,9 @@ describe('name resolution', () => {
     order.push('healthy');
     await Promise.all(silent);
     expect(order).to.deep.equal(['healthy', ...names.map(() => 'ETIMEOUT')]);
-    // Each of both families is asked for twice, with 2 s and then 4 s to answer: it gives up within the attempt's 15 s.
-    const asked = names.map((name) => server.questions.filter((question) => question === name).length);
-    expect(asked).to.deep.equal(names.map(() => 4));
+    // The resolver asks twice for each of IPv4 and IPv6, with timeouts of 2 s and 4 s. It gives up before the attempt's limit of 15 s.
+    const questionCounts = names.map((name) => server.questions.filter((question) => question === name).length);
+    expect(questionCounts).to.deep.equal(names.map(() => 4));
     server.stop();
   }).timeout(15_000);
 });

@@ -4,7 +4,7 @@ import { ResponseHead } from '../../../../platform/infra/egress/response-head.ts
 
 const rules = { interimResponses: 3, headBytes: 200 };
 
-/** The bytes that the parser gets for this input in pieces that end at these positions. */
+/** The bytes that reach the parser if the input arrives in pieces that end at these positions. */
 function parsed(bytes: string, ends: readonly number[] = [], head = new ResponseHead(rules)): string {
   head.begin();
   const cuts = [0, ...ends.map((end) => end % (bytes.length + 1)).toSorted((one, other) => one - other), bytes.length];
@@ -23,12 +23,12 @@ const plainHead = fc
   .map(([status, end, headers]) => ({
     text: `HTTP/1.1 ${status} X${end}${headers.map(([name, value]) => `${name}: ${value}${end}`).join('')}${end}`,
   }));
-/** Bytes that look like heads must not be read as such in a body. */
+/** Bytes inside a body that look like a response head must not be parsed as a head. */
 const body = fc.constantFrom('', 'ok', 'HTTP/1.1 100 Continue\r\n\r\n', 'a\r\n b\r\n\r\n', '\r\n\r\n\n', 'HTTP/1.1 1');
 const cuts = fc.array(fc.nat({ max: 500 }), { maxLength: 12 });
 
-describe('head of a response, as it reaches the parser', () => {
-  it('loses its interim responses and nothing else, whatever pieces it comes in', () => {
+describe('the response head that reaches the HTTP parser', () => {
+  it('loses its interim responses and nothing else, however the input is split', () => {
     fc.assert(
       fc.property(fc.array(interim, { maxLength: 3 }), plainHead, body, cuts, (interims, { text }, rest, ends) => {
         expect(parsed(interims.join('') + text + rest, ends)).to.equal(withReturns(text) + rest);
@@ -36,7 +36,7 @@ describe('head of a response, as it reaches the parser', () => {
     );
   });
 
-  it('has each continued line in one line, whatever pieces it comes in', () => {
+  it('has each folded header on one line, however the input is split', () => {
     fc.assert(
       fc.property(lineEnd, fc.constantFrom(' ', '\t'), word, body, cuts, (end, blank, value, rest, ends) => {
         const head = `HTTP/1.1 200 OK${end}x: ${value}${end}${blank}${value}${end}y: z${end}${end}`;
@@ -46,13 +46,13 @@ describe('head of a response, as it reaches the parser', () => {
     );
   });
 
-  it('is read again for each request on a connection', () => {
+  it('is filtered again for each request on a connection', () => {
     const head = new ResponseHead(rules);
     for (let count = 0; count < 5; count++)
       expect(parsed('HTTP/1.1 100 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n', [], head)).to.equal('HTTP/1.1 204 X\r\n\r\n');
   });
 
-  it('reaches the parser as it comes if it is no response of HTTP', () => {
+  it('reaches the parser unchanged if the bytes are not an HTTP response', () => {
     for (const bytes of ['SSH-2.0-OpenSSH', 'HTTP/2.0 100 X', 'HTTP/1.1 1000 X', 'HTTP/1.1 10', '\0\0\x12\x04'])
       expect(parsed(`${bytes}!`), bytes).to.equal(`${bytes}!`);
   });

@@ -1,4 +1,4 @@
-/** Pictures of images for e-mails, and images of which there is none (DEC-157). */
+/** E-mail pictures of images, and the images that have no such picture (DEC-157). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';
@@ -8,7 +8,7 @@ const plain = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 200, g: 30, b: 30, alpha: 0.5 } } });
 const svg = (attributes: string, drawn = '<rect width="100%" height="100%" fill="red"/>') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${drawn}</svg>`);
-/** No two pixels are alike, so nothing makes it small. */
+/** Random pixels, so that no compression makes the image small. */
 const noise = (width: number, height: number, channels: 3 | 4) => {
   let state = 1;
   const pixels = Buffer.alloc(width * height * channels);
@@ -18,13 +18,13 @@ const noise = (width: number, height: number, channels: 3 | 4) => {
   }
   return sharp(pixels, { raw: { width, height, channels } });
 };
-const measured = (made: MailPicture | string) =>
-  typeof made === 'string' ? made : [made.type, made.width, made.height, made.standsStill];
+const shapeOf = (result: MailPicture | string) =>
+  typeof result === 'string' ? result : [result.type, result.width, result.height, result.standsStill];
 
 describe('the picture of an image for e-mails', () => {
   for (const [what, image, expected] of [
     [
-      'a photo that the camera turned',
+      'a photo with an orientation tag',
       plain(300, 100).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
       ['image/jpeg', 100, 300, false],
     ],
@@ -38,7 +38,7 @@ describe('the picture of an image for e-mails', () => {
     ['a drawing in percent', svg('width="100%" height="100%" viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
     ['a drawing in centimeters', svg('width="2.54cm" height="2.54cm"'), ['image/png', 72, 72, false]],
     [
-      'a drawing without a size, as large as what is drawn',
+      'a drawing without a size, which takes the size of its shapes',
       svg('', '<rect width="30" height="20"/>'),
       ['image/png', 30, 20, false],
     ],
@@ -49,12 +49,12 @@ describe('the picture of an image for e-mails', () => {
       gifOf({ width: 40, height: 20, pictures: 3 }).then((gif) => sharp(gif, { animated: true }).webp().toBuffer()),
       ['image/gif', 40, 20, false],
     ],
-    ['an animated PNG, whose first picture it shows', apngOf({ width: 40, height: 20 }), ['image/jpeg', 40, 20, true]],
     [
-      'an animation of more than 500 pictures',
-      gifOf({ width: 4, height: 4, pictures: 501 }),
-      ['image/png', 4, 4, true],
+      'an animated PNG, of which the first frame remains',
+      apngOf({ width: 40, height: 20 }),
+      ['image/jpeg', 40, 20, true],
     ],
+    ['an animation of more than 500 frames', gifOf({ width: 4, height: 4, pictures: 501 }), ['image/png', 4, 4, true]],
     [
       'an animation of more than 50 megapixels',
       gifOf({ width: 2_000, height: 1_500, pictures: 17 }),
@@ -62,7 +62,7 @@ describe('the picture of an image for e-mails', () => {
     ],
   ] as const) {
     it(`is ${expected.slice(0, 3).join(' ')} for ${what}`, async () => {
-      expect(measured(await makeMailPicture(await image))).to.deep.equal(expected);
+      expect(shapeOf(await makeMailPicture(await image))).to.deep.equal(expected);
     });
   }
 
@@ -70,28 +70,32 @@ describe('the picture of an image for e-mails', () => {
     ['nothing', Buffer.alloc(0), 'image_unreadable'],
     ['text', Buffer.from('no image'), 'image_unreadable'],
     [
-      'a PNG that breaks off',
+      'a truncated PNG',
       noise(200, 200, 3)
         .png()
         .toBuffer()
         .then((whole) => whole.subarray(0, 50_000)),
       'image_unreadable',
     ],
-    ['a drawing of no size', svg('width="0" height="0"'), 'image_unreadable'],
-    ['a drawing in percent of nothing', svg(''), 'image_unreadable'],
-    ['a drawing that is too wide for its drawer', svg('width="40000" height="1"'), 'image_unreadable'],
+    ['a drawing with a size of zero', svg('width="0" height="0"'), 'image_unreadable'],
+    ['a drawing with a size in percent of nothing', svg(''), 'image_unreadable'],
+    ['a drawing that is too wide for the SVG renderer', svg('width="40000" height="1"'), 'image_unreadable'],
     ['a drawing of 81 megapixels', svg('width="9000" height="9000"'), 'image_too_large'],
     ['a PNG of 56 megapixels', plain(8_000, 7_000).png().toBuffer(), 'image_too_large'],
-    ['a JPEG of 20 megapixels that nothing makes small', noise(1_200, 16_000, 3).jpeg().toBuffer(), 'image_too_heavy'],
+    [
+      'a JPEG of 20 megapixels that cannot be compressed enough',
+      noise(1_200, 16_000, 3).jpeg().toBuffer(),
+      'image_too_heavy',
+    ],
   ] as const) {
-    it(`is none for ${what}: ${problem}`, async () => {
-      expect(measured(await makeMailPicture(await image))).to.equal(problem);
+    it(`does not exist for ${what}: ${problem}`, async () => {
+      expect(shapeOf(await makeMailPicture(await image))).to.equal(problem);
     });
   }
 
-  it('keeps the times and the repetitions of an animation', async () => {
-    const made = await makeMailPicture(await gifOf({ width: 800, height: 400, pictures: 3 }));
-    const { pages, delay, loop, pageHeight } = await sharp(typeof made === 'string' ? undefined : made.bytes, {
+  it('keeps the delays and the loop count of an animation', async () => {
+    const result = await makeMailPicture(await gifOf({ width: 800, height: 400, pictures: 3 }));
+    const { pages, delay, loop, pageHeight } = await sharp(typeof result === 'string' ? undefined : result.bytes, {
       animated: true,
     }).metadata();
     expect({ pages, delay, loop, pageHeight }).to.deep.equal({
@@ -102,9 +106,9 @@ describe('the picture of an image for e-mails', () => {
     });
   });
 
-  it('stands still where all pictures together have too many bytes', async () => {
+  it('is the first frame if all frames together have too many bytes', async () => {
     const gif = await gifOf({ width: 80, height: 40, pictures: 3 });
-    expect(measured(await makeMailPicture(gif, { bounds: { mostBytes: 250 } }))).to.deep.equal([
+    expect(shapeOf(await makeMailPicture(gif, { bounds: { mostBytes: 250 } }))).to.deep.equal([
       'image/png',
       80,
       40,
@@ -112,9 +116,9 @@ describe('the picture of an image for e-mails', () => {
     ]);
   });
 
-  it('has fewer colors where a transparent picture has too many bytes', async () => {
-    const made = await makeMailPicture(await noise(200, 200, 4).png().toBuffer(), { bounds: { mostBytes: 100_000 } });
-    expect(measured(made)).to.deep.equal(['image/png', 200, 200, false]);
-    expect((await sharp(typeof made === 'string' ? undefined : made.bytes).metadata()).isPalette).to.equal(true);
+  it('has fewer colors if a transparent picture has too many bytes', async () => {
+    const result = await makeMailPicture(await noise(200, 200, 4).png().toBuffer(), { bounds: { mostBytes: 100_000 } });
+    expect(shapeOf(result)).to.deep.equal(['image/png', 200, 200, false]);
+    expect((await sharp(typeof result === 'string' ? undefined : result.bytes).metadata()).isPalette).to.equal(true);
   });
 });

@@ -1,4 +1,4 @@
-/** The first page of a PDF, drawn in a process of its own: what it shows, and that its bounds hold. */
+/** The first page of a PDF, rendered in a process of its own: its content, and the limits of the process. */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';
@@ -13,7 +13,7 @@ const sizeOf = async (bytes: Buffer) => {
   const { type, width, height } = (await draw(bytes)) ?? {};
   return `${type} ${width} × ${height}`;
 };
-/** The darkest and the brightest value that the picture has, of 255. */
+/** The darkest and the brightest value of the picture, from 0 to 255. */
 const range = async (bytes: Buffer) => {
   const { channels } = await sharp((await draw(bytes))?.bytes)
     .greyscale()
@@ -24,10 +24,10 @@ const catalog = '<< /Type /Catalog /Pages 2 0 R >>';
 const fontNamed = (name: string) =>
   `/Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /${name} >> >> >>`;
 
-describe('the first page of a PDF', function () {
+describe('rendering the first page of a PDF', function () {
   this.timeout(20_000);
 
-  it('is drawn as JPEG, alone of several pages, dark on white', async () => {
+  it('renders only the first of several pages, as JPEG, dark text on white', async () => {
     const bytes = await pdf('Knots', 'Bends');
     expect(await draw(bytes)).to.include({ type: 'image/jpeg', width: 495, height: 640 });
     const { darkest, brightest } = await range(bytes);
@@ -36,18 +36,18 @@ describe('the first page of a PDF', function () {
     expect((await range(await pdf('', 'Bends'))).darkest).to.equal(255);
   });
 
-  it('is turned as the page says, and as large as its box whatever size it names', async () => {
+  it('applies the rotation of the page, and fills the box whatever page size the PDF states', async () => {
     expect(await sizeOf(rawPage('/MediaBox [0 0 300 600] /Rotate 90', ''))).to.equal('image/jpeg 640 × 320');
     expect(await sizeOf(rawPage('/MediaBox [0 0 14000 7]', ''))).to.equal('image/jpeg 640 × 1');
     expect(await sizeOf(rawPage('/MediaBox [0 0 1000000000 1000000000]', ''))).to.equal('image/jpeg 640 × 640');
   });
 
-  it('shows words whose font is neither in the file nor on the machine', async () => {
+  it('renders words whose font is neither in the file nor on the machine', async () => {
     const page = rawPage(`/MediaBox [0 0 200 100] ${fontNamed('NoSuchFont')}`, 'BT /F 40 Tf 20 40 Td (Knots) Tj ET');
     expect((await range(page)).darkest).to.be.below(100);
   });
 
-  it('is drawn of a document of 20,000 pages', async () => {
+  it('renders a document of 20,000 pages', async () => {
     const kids = Array.from({ length: 20_000 }, (_, at) => `${at + 3} 0 R`).join(' ');
     const page = '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] >>';
     const many = rawPdf(catalog, `<< /Type /Pages /Kids [${kids}] /Count 20000 >>`, ...Array(20_000).fill(page));
@@ -61,24 +61,24 @@ describe('the first page of a PDF', function () {
     ['needs a password', pdfWith({ userPassword: 'knot', pdfVersion: '1.7' }, 'Knots')],
     ['breaks off', pdf('Knots').then((whole) => whole.subarray(0, 300))],
   ] as const)
-    it(`is none where the file ${what}`, async () => {
+    it(`returns nothing if the file ${what}`, async () => {
       expect(await draw(await bytes)).to.equal(undefined);
     });
 
-  it('is none of a page that takes too much CPU; too long by the clock is no verdict on the file', async () => {
+  it('returns nothing for a page that takes too much CPU time, and throws if only the clock ran out', async () => {
     const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
     expect(late, 'clock').to.equal('The picture process did not end within 300 ms');
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
-  it('is none of a file that does not fit into the memory, or grows in it', async () => {
+  it('returns nothing for a file that does not fit into the memory limit, or exceeds it while rendering', async () => {
     const large = Buffer.concat([await pdf('Knots'), Buffer.alloc(40_000_000, ' ')]);
     expect(await draw(large, { maxWasmMb: 32 })).to.equal(undefined);
     expect(await draw(large)).to.include({ width: 495 });
     expect(await draw(growingPdf())).to.equal(undefined);
   });
 
-  it('ends with its signal, and throws what its input throws', async () => {
+  it('ends with its signal, and rethrows errors of its input', async () => {
     const stop = new AbortController();
     const drawing = draw(endlessPdf(), { workMs: 600_000, cpuSeconds: 600 }, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));

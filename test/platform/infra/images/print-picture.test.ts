@@ -1,4 +1,4 @@
-/** Images as documents print them (DEC-186). */
+/** Images in printed documents (DEC-186). */
 import { inflateSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const make = (
 
 describe('the picture of an image for documents', function () {
   this.timeout(20_000);
-  it('fits into its box, upright', async () => {
+  it('fits into its box, with the orientation applied', async () => {
     const turned = await plain(300, 1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await make(turned)).to.include({ width: 400, height: 100, coding: 'jpeg' });
   });
@@ -29,14 +29,14 @@ describe('the picture of an image for documents', function () {
     ['in CMYK', plain(80, 80).toColourspace('cmyk').jpeg()],
     ['with 16 bits for each colour', plain(80, 80).toColourspace('rgb16').png()],
   ] as const)
-    it(`of an image ${what} is a JPEG in sRGB with colours at full resolution`, async () => {
+    it(`is a JPEG in sRGB without chroma subsampling for an image ${what}`, async () => {
       const picture = await make(await image.toBuffer());
       const read = await sharp(Buffer.from(picture?.colors ?? [])).metadata();
       expect(read).to.include({ format: 'jpeg', space: 'srgb', channels: 3, chromaSubsampling: '4:4:4' });
       expect(picture?.alpha.length).to.equal(0);
     });
 
-  it('of a transparent image has its colours and its transparency apart; what cannot be seen is white', async () => {
+  it('stores colours and transparency separately, with white for invisible pixels', async () => {
     const field = await plain(20, 10, 4).png().toBuffer();
     const image = sharp({ create: { width: 40, height: 10, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } });
     const picture = await make(
@@ -72,7 +72,7 @@ describe('the picture of an image for documents', function () {
     });
 
   it('ends with its signal', async () => {
-    const reason = new Error('The document is not wanted any more.');
+    const reason = new Error('The document is not needed any more.');
     const failure = await make(await plain(40, 30).png().toBuffer(), { signal: AbortSignal.abort(reason) }).catch(
       (error: unknown) => error,
     );

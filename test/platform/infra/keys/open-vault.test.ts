@@ -23,18 +23,18 @@ const [one, two, three] = [1, 2, 3].map(() => new Secret(randomBytes(32))) as [
   Secret<Buffer>,
   Secret<Buffer>,
 ];
-const given = (masterKey: Secret<Buffer>, ...formerMasterKeys: Secret<Buffer>[]) => ({ masterKey, formerMasterKeys });
+const keysOf = (masterKey: Secret<Buffer>, ...formerMasterKeys: Secret<Buffer>[]) => ({ masterKey, formerMasterKeys });
 
-describe('the vault at the start of a process', () => {
+describe('the key vault at process start', () => {
   let db: Database;
-  beforeEach('no student and no sealed value', async () => {
+  beforeEach('deletes students and sealed values', async () => {
     db = (await testDeps()).db;
     await removeSealedValues(db);
     for (const table of ['mail_suppressions', 'mails']) await db.source.query(`DELETE FROM ${table}`);
     await db.run(sql`UPDATE students SET email_key = NULL`);
   });
 
-  const problemsOf = async (keys: ReturnType<typeof given>): Promise<string[]> => {
+  const problemsOf = async (keys: ReturnType<typeof keysOf>): Promise<string[]> => {
     try {
       await readVault(db, keys);
     } catch (error) {
@@ -43,120 +43,122 @@ describe('the vault at the start of a process', () => {
     }
     return [];
   };
-  /** A student whose address was hashed under this key, by a release that knew one. */
+  /** Creates a student with an address hash under this key, from a release that had an address key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
     await db.run(sql`UPDATE students SET email_key = ${addressKeyOf(createVault(key), email)} WHERE id = ${id}`);
     return { clubId, id, email };
   };
-  const reseals = async (keys: ReturnType<typeof given>) => {
-    const { left, unreadable } = await reseal(
+  const reseals = async (keys: ReturnType<typeof keysOf>) => {
+    const { remaining, unreadable } = await reseal(
       db,
       createVault(keys.masterKey, { former: keys.formerMasterKeys, namesKeys: true }),
       { pause: async () => {} },
     );
-    expect([left, ...unreadable]).to.deep.equal([0]);
+    expect([remaining, ...unreadable]).to.deep.equal([0]);
   };
   const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
 
-  describe('hashes addresses with a key that stays', () => {
-    it('through a whole change of the master key, so that no suppression and no student is lost', async () => {
+  describe('the lasting key for address hashes', () => {
+    it('is kept through a complete change of the master key, so no suppression and no student is lost', async () => {
       const { clubId, email } = await hashedUnder(one);
       const hash = addressKeyOf(createVault(one), email);
       const suppressed = `${newId()}@example.com`;
-      await addSuppression({ db, vault: await readVault(db, given(one)) }, clubId, suppressed, new Date());
-      for (const keys of [given(one), given(one, two), given(two, one)])
+      await addSuppression({ db, vault: await readVault(db, keysOf(one)) }, clubId, suppressed, new Date());
+      for (const keys of [keysOf(one), keysOf(one, two), keysOf(two, one)])
         expect(addressKeyOf(await readVault(db, keys), email)).to.deep.equal(hash);
-      await reseals(given(two, one));
-      const after = await readVault(db, given(two));
+      await reseals(keysOf(two, one));
+      const after = await readVault(db, keysOf(two));
       expect(addressKeyOf(after, email)).to.deep.equal(hash);
       const found = await listSuppressions({ db, vault: after }, clubId, { page: 1, page_size: 20, q: suppressed });
       expect(found.total).to.equal(1);
     });
 
-    it('so that no process can write an address twice while processes have different keys', async () => {
+    it('prevents two hashes of one address while processes have different keys', async () => {
       const { clubId } = await hashedUnder(one);
       const email = `${newId()}@example.com`;
       const vaults = [
-        await readVault(db, given(one)),
-        await readVault(db, given(one, two)),
-        await readVault(db, given(two, one)),
+        await readVault(db, keysOf(one)),
+        await readVault(db, keysOf(one, two)),
+        await readVault(db, keysOf(two, one)),
       ];
       await Promise.all(vaults.map((vault) => addSuppression({ db, vault }, clubId, email, new Date())));
       const rows = await db.rows(sql`SELECT 1 FROM mail_suppressions WHERE club_id = ${clubId}`);
       expect(rows).to.have.length(1);
     });
 
-    it('and that fills in the hashes that are missing', async () => {
+    it('fills in missing hashes', async () => {
       const { id, email } = await hashedUnder(one);
-      await readVault(db, given(one));
+      await readVault(db, keysOf(one));
       await db.run(sql`UPDATE students SET email_key = NULL WHERE id = ${id}`);
-      await fillEmailKeys({ db, vault: await readVault(db, given(two, one)) });
+      await fillEmailKeys({ db, vault: await readVault(db, keysOf(two, one)) });
       const row = await db.one<{ key: Buffer }>(sql`SELECT email_key AS key FROM students WHERE id = ${id}`);
       expect(row?.key).to.deep.equal(addressKeyOf(createVault(one), email));
     });
 
-    it('and that students of before tell, whichever key is current by then', async () => {
+    it('is found from students of an older release, whichever key is current then', async () => {
       const { email } = await hashedUnder(two);
-      const vault = await readVault(db, given(one, three, two));
+      const vault = await readVault(db, keysOf(one, three, two));
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('and that the newest students show, if the key was changed when there could be only one', async () => {
+    it('is found from the newest students if the key changed before a lasting key existed', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
-      expect(addressKeyOf(await readVault(db, given(one)), email)).to.deep.equal(addressKeyOf(createVault(one), email));
+      expect(addressKeyOf(await readVault(db, keysOf(one)), email)).to.deep.equal(
+        addressKeyOf(createVault(one), email),
+      );
     });
 
-    it('and that one process chooses if several start together, each with every key', async () => {
+    it('is chosen by one process if several processes with all keys start at the same time', async () => {
       const vaults = await Promise.all(
-        [given(one, two), given(two, one), given(one, two)].map((keys) => readVault(db, keys)),
+        [keysOf(one, two), keysOf(two, one), keysOf(one, two)].map((keys) => readVault(db, keys)),
       );
       expect(new Set(vaults.map((vault) => addressKeyOf(vault, 'a@b.cd').toString('hex'))).size).to.equal(1);
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('and refuses to choose without a student, if one of several keys hashed suppressions', async () => {
+    it('is not chosen without a student if one of several keys hashed suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
-      expect(await problemsOf(given(two, one))).to.deep.equal([
+      expect(await problemsOf(keysOf(two, one))).to.deep.equal([
         '  - mail_suppressions.address_key: the rows of students do not show which key hashed these addresses. Start a worker once with only the former key, without MASTER_KEYS_OLD.',
       ]);
-      await readVault(db, given(one));
-      expect(await problemsOf(given(two, one))).to.deep.equal([]);
+      await readVault(db, keysOf(one));
+      expect(await problemsOf(keysOf(two, one))).to.deep.equal([]);
     });
   });
 
-  describe('lets values name their key', () => {
-    it('only once no release of before is left to read them: with several keys, or after a reseal', async () => {
+  describe('key ids in sealed values', () => {
+    it('are written only when no old release can read values: with several keys, or after a reseal', async () => {
       await buildClub();
-      expect(namesItsKey(await readVault(db, given(one)))).to.equal(false);
-      expect(namesItsKey(await readVault(db, given(one, two)))).to.equal(true);
-      expect(namesItsKey(await readVault(db, given(one)))).to.equal(false);
-      await reseals(given(one));
-      expect(namesItsKey(await readVault(db, given(one)))).to.equal(true);
+      expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(false);
+      expect(namesItsKey(await readVault(db, keysOf(one, two)))).to.equal(true);
+      expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(false);
+      await reseals(keysOf(one));
+      expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(true);
     });
 
-    it('from the beginning in a database without a club', async () => {
+    it('are written from the beginning in a database without a club', async () => {
       await db.transaction(async (tx) => {
         await tx.run(sql`TRUNCATE clubs CASCADE`);
-        expect(namesItsKey(await readVault(tx, given(one)))).to.equal(true);
+        expect(namesItsKey(await readVault(tx, keysOf(one)))).to.equal(true);
       });
     });
   });
 
   describe('refuses, and names', () => {
-    it('every table with values of a missing key, all together, by their ids', async () => {
+    it('reported problems', async () => {
       await hashedUnder(one);
-      await buildSealedValues(await readVault(db, given(one, three)));
-      await reseals(given(one, three));
+      await buildSealedValues(await readVault(db, keysOf(one, three)));
+      await reseals(keysOf(one, three));
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
       const id = idOf(one);
       const line = (column: string) =>
         `  - ${column}: 1 value is under the key ${id}, which is not given (${rows[column]?.[0]?.id}). Add it to MASTER_KEYS_OLD.`;
-      expect(await problemsOf(given(two))).to.deep.equal([
+      expect(await problemsOf(keysOf(two))).to.deep.equal([
         `  - vault_secrets.sealed: the service's own key is sealed under another key (${id}). Add that to MASTER_KEYS_OLD.`,
         line('webhook_endpoints.secret'),
         line('webhook_endpoints.previous_secret'),
@@ -165,34 +167,34 @@ describe('the vault at the start of a process', () => {
         line('mail_domains.sealed_private_key'),
         line('transactional_mails.sealed_address'),
       ]);
-      expect(await problemsOf(given(two, one))).to.deep.equal([]);
+      expect(await problemsOf(keysOf(two, one))).to.deep.equal([]);
     });
 
-    it('how many values there are', async () => {
+    it('count the values under a missing key', async () => {
       await hashedUnder(two);
-      await readVault(db, given(two));
+      await readVault(db, keysOf(two));
       for (let count = 0; count < 6; count++) await buildSealedValues(createVault(one, { namesKeys: true }));
-      const [first] = await problemsOf(given(two));
+      const [first] = await problemsOf(keysOf(two));
       expect(first).to.match(
         /webhook_endpoints\.secret: 6 values are under the key [0-9a-f]{8}, .*\((?:[0-9a-f-]{36}, ){4}[0-9a-f-]{36} …\)/,
       );
     });
 
-    it('the hashes of students, if no given key made them', async () => {
+    it('name the hashes of students that no given key made', async () => {
       await hashedUnder(three);
-      expect(await problemsOf(given(one, two))).to.deep.equal([
+      expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       ]);
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('columns whose newest values open under no key, if there is no student; keeps no lasting key', async () => {
+    it('name columns whose newest values open under no key if there is no student, and store no lasting key', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
       const line = (column: string) =>
         `  - ${column}: the newest values open under no key that is given (${rows[column]?.[0]?.id}). Add their key to MASTER_KEYS_OLD.`;
-      for (const keys of [given(two), given(two, three)])
+      for (const keys of [keysOf(two), keysOf(two, three)])
         expect(await problemsOf(keys)).to.deep.equal([
           line('webhook_endpoints.secret'),
           line('webhook_endpoints.previous_secret'),
@@ -203,41 +205,41 @@ describe('the vault at the start of a process', () => {
         ]);
       const lasting = await db.rows(sql`SELECT 1 FROM vault_secrets`);
       expect(lasting).to.deep.equal([]);
-      expect(addressKeyOf(await readVault(db, given(one)), 'a@b.cd')).to.deep.equal(
+      expect(addressKeyOf(await readVault(db, keysOf(one)), 'a@b.cd')).to.deep.equal(
         addressKeyOf(createVault(one), 'a@b.cd'),
       );
     });
 
-    it('columns whose three newest values open under no key, unless another column has one that opens', async () => {
+    it('name columns whose three newest values open under no key, unless another column has a value that opens', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const proof = 'sales_notices.proof';
       const notices = (await sealedValues(db)).filter(({ column }) => column === proof).map(({ id }) => id);
-      expect((await problemsOf(given(one)))[3]).to.equal(
+      expect((await problemsOf(keysOf(one)))[3]).to.equal(
         `  - ${proof}: the newest values open under no key that is given (${notices.slice(1).toReversed().join(', ')}). Add their key to MASTER_KEYS_OLD.`,
       );
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       await db.run(sql`UPDATE mail_domains SET sealed_private_key = 'altered'::bytea`);
-      expect(await problemsOf(given(one))).to.deep.equal([]);
+      expect(await problemsOf(keysOf(one))).to.deep.equal([]);
     });
 
-    it('no value of a release before that only looks as if it named a key', async () => {
+    it('ignore values of an old release that only by chance begin like a key id', async () => {
       await hashedUnder(one);
-      const vault = await readVault(db, given(one));
+      const vault = await readVault(db, keysOf(one));
       const { endpointId } = await buildSealedValues(vault);
       let sealed = vault.seal('whsec_secret', endpointId);
       while (sealed[0] !== 1) sealed = vault.seal('whsec_secret', endpointId);
       await db.run(sql`UPDATE webhook_endpoints SET secret = ${sealed}`);
-      expect(await problemsOf(given(one))).to.deep.equal([]);
+      expect(await problemsOf(keysOf(one))).to.deep.equal([]);
       await db.run(sql`UPDATE webhook_endpoints SET secret = ${sealed.subarray(0, -1)}`);
-      expect(await problemsOf(given(one))).to.have.length(1);
+      expect(await problemsOf(keysOf(one))).to.have.length(1);
     });
   });
 
-  describe('with thousands of values of a release before that look as if they named a key', () => {
-    /** Values without a key's id whose nonces, by chance, begin like values with one: each differently, and before those of real keys. */
+  describe('with thousands of old values that begin like a key id', () => {
+    /** Values without a key id whose random nonces begin like key ids: all different, and before values of real keys. */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
       const ids = Array.from({ length: count }, () => newId());
@@ -252,51 +254,51 @@ describe('the vault at the start of a process', () => {
           FROM sales_notices notice, unnest(${ids}::uuid[], ${values}::bytea[]) AS given (id, proof) WHERE notice.club_id = ${clubId}`);
     };
 
-    it('asks for a thousand together, and never for a single one', async () => {
+    it('reads a thousand values per query, and never a single value', async () => {
       await hashedUnder(one);
-      await fill(await readVault(db, given(one)), 2_100);
+      await fill(await readVault(db, keysOf(one)), 2_100);
       const looks: string[] = [];
       const observed = observing(db, (statement) => looks.push(statement.render([])));
-      await readVault(observed, given(one));
+      await readVault(observed, keysOf(one));
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
     it('finds the values of a missing key behind them', async () => {
       await hashedUnder(one);
-      await fill(await readVault(db, given(one)), 2_100);
+      await fill(await readVault(db, keysOf(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
       const notice = await db.one<{ id: string }>(sql`SELECT id FROM sales_notices WHERE club_id = ${clubId}`);
-      expect(await problemsOf(given(one))).to.include(
+      expect(await problemsOf(keysOf(one))).to.include(
         `  - sales_notices.proof: 1 value is under the key ${idOf(two)}, which is not given (${notice?.id}). Add it to MASTER_KEYS_OLD.`,
       );
     });
 
-    it('names some keys if none of the values opens, and says that there are more', async () => {
+    it('names some of the keys if no value opens, and reports that there are more', async () => {
       await hashedUnder(three);
-      await readVault(db, given(three));
+      await readVault(db, keysOf(three));
       await fill(createVault(three), 1_100);
-      const problems = await problemsOf(given(three));
+      const problems = await problemsOf(keysOf(three));
       expect(problems).to.have.length(21);
       expect(problems.at(-1)).to.equal('  - sales_notices.proof: there are values under more keys that are not given.');
     });
   });
 
-  it('is looked at before a start, and nothing is kept', async () => {
+  it('can be checked before a start, without any change', async () => {
     await hashedUnder(one);
     const { database } = await testConfig();
-    expect(await keyMistakes({ database, ...given(one) })).to.deep.equal([]);
-    expect(await keyMistakes({ database, ...given(two) })).to.deep.equal([
+    expect(await keyMistakes({ database, ...keysOf(one) })).to.deep.equal([]);
+    expect(await keyMistakes({ database, ...keysOf(two) })).to.deep.equal([
       `MASTER_KEY is ${idOf(two)}; the database needs other keys, or more:\n` +
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
     ]);
     expect(await db.rows(sql`SELECT 1 FROM vault_secrets`)).to.deep.equal([]);
     const nowhere = { ...database, url: new Secret('postgres://nobody@127.0.0.1:9/none') };
-    expect(await keyMistakes({ database: nowhere, ...given(two) }), 'told by others').to.deep.equal([]);
+    expect(await keyMistakes({ database: nowhere, ...keysOf(two) }), 'told by others').to.deep.equal([]);
   });
 
-  it('stops a process whose key is missing before it serves, with the ids of the keys that it has', async () => {
+  it('stops a process with a missing key before it serves, and names the ids of the given keys', async () => {
     await hashedUnder(one);
-    await readVault(db, given(one, three));
+    await readVault(db, keysOf(one, three));
     const keys = { masterKey: two, formerMasterKeys: [three] };
     const error = await startApi({ ...(await testConfig()), ...keys }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(StartProblem);
@@ -307,7 +309,7 @@ describe('the vault at the start of a process', () => {
   });
 });
 
-/** Sealed like releases before values named their key, with this nonce. */
+/** Seals like a release before key ids, with this nonce. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));
@@ -315,7 +317,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** Seals as releases did before values named their key, with nonces that begin, or do not begin, as if they named one. */
+/** Seals like a release before key ids, with nonces that do or do not begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

@@ -19,7 +19,7 @@ import { observing } from '../../../toolkit/fakes/databases.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
-/** The keys of a process before, during and after the change. */
+/** The keys of a process before, during and after the key change. */
 const [old, changing, changed] = [createVault(before), createVault(now, { former: [before] }), createVault(now)];
 
 const noPause = async () => {};
@@ -32,24 +32,24 @@ describe('reseal', () => {
   });
 
   const endsWith = async (vault: Vault = changing, on = db, options = {}) => {
-    const { resealed, left, unreadable } = await reseal(on, vault, { batch: 2, pause: noPause, ...options });
-    return { resealed, left, unreadable: unreadable.map(({ column }) => column) };
+    const { resealed, remaining, unreadable } = await reseal(on, vault, { batch: 2, pause: noPause, ...options });
+    return { resealed, remaining, unreadable: unreadable.map(({ column }) => column) };
   };
-  const nothing = { resealed: 0, left: 0, unreadable: [] };
-  /** Every value begins with the id of the current key. */
+  const nothing = { resealed: 0, remaining: 0, unreadable: [] };
+  /** Checks that every value begins with the id of the current key. */
   const expectAllUnderCurrent = async () => {
     for (const { column, sealed } of await sealedValues(db))
       expect(sealed.subarray(0, 5), column).to.deep.equal(changed.headers[0]);
   };
-  /** One of the service's own, too. */
+  /** Includes a value of the service's own. */
   const buildAll = async (vault: Vault) => {
-    const built = await buildSealedValues(vault);
+    const values = await buildSealedValues(vault);
     await db.run(sql`INSERT INTO vault_secrets (name, sealed) VALUES ('lasting key', ${vault.seal('lasting', 'lasting key')})
       ON CONFLICT DO NOTHING`);
-    return built;
+    return values;
   };
 
-  it('seals each kind of value anew: it opens under the new key alone, and says what it said', async () => {
+  it('seals each kind of value again: it opens only under the new key, and its text is unchanged', async () => {
     await buildAll(old);
     const texts = await readSealedValues(db, old);
     const columns = new Set((await sealedValues(db)).map(({ column }) => column));
@@ -59,13 +59,13 @@ describe('reseal', () => {
     await expectAllUnderCurrent();
   });
 
-  it('reseals values of releases that named no key, if the key is still the same', async () => {
+  it('reseals values of releases without key ids, even if the key did not change', async () => {
     await buildAll(changed);
     expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 7 });
     await expectAllUnderCurrent();
   });
 
-  it('leaves what is under the current key, and so does nothing when it comes again', async () => {
+  it('keeps values under the current key, so a second run does nothing', async () => {
     await buildAll(old);
     await buildAll(changing);
     expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 7 });
@@ -74,23 +74,23 @@ describe('reseal', () => {
     expect(await sealedValues(db)).to.deep.equal(sealed);
   });
 
-  it('names unreadable values and continues: altered values, and values of a missing key', async () => {
+  it('reports unreadable values and continues: altered values, and values of a missing key', async () => {
     const { endpointId } = await buildAll(old);
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
     const ended = await reseal(db, changing, { batch: 2, pause: noPause });
-    expect({ resealed: ended.resealed, left: ended.left }).to.deep.equal({ resealed: 6, left: 0 });
+    expect({ resealed: ended.resealed, remaining: ended.remaining }).to.deep.equal({ resealed: 6, remaining: 0 });
     const columns = ended.unreadable.map(({ column }) => column);
     const named = sealedColumns.map(({ name }) => name).filter((name) => name !== 'vault_secrets.sealed');
     expect(columns.toSorted()).to.deep.equal(['webhook_endpoints.secret', ...named].toSorted());
     expect(ended.unreadable).to.deep.include({ column: 'webhook_endpoints.secret', id: endpointId });
     expect(await endsWith())
-      .to.deep.include({ resealed: 0, left: 0 })
+      .to.deep.include({ resealed: 0, remaining: 0 })
       .and.have.property('unreadable')
       .with.length(7);
   });
 
-  /** Reseals while `work` is not committed: the rows that it holds are there for the second pass. */
+  /** Reseals while `work` is not committed. The locked rows are free for the second pass. */
   const resealBeside = async (work: Parameters<typeof withOpenTransaction>[0]) => {
     const [passed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let resealing: ReturnType<typeof endsWith> | undefined;
@@ -106,30 +106,34 @@ describe('reseal', () => {
     return resealing;
   };
 
-  it('counts as left what others hold, with the service’s own key, and does it when it comes again', async () => {
+  it('counts rows that another transaction locked as left, with the service’s own key, and reseals them later', async () => {
     const { endpointId } = await buildAll(old);
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
-        expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({ resealed: 4, left: 3, unreadable: [] });
+        expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({
+          resealed: 4,
+          remaining: 3,
+          unreadable: [],
+        });
       },
     );
     expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 3 });
   });
 
-  it('passes over a row that others hold, and seals the others of its batch anew', async () => {
+  it('skips a row that another transaction locked, and seals the other rows of the batch', async () => {
     const { endpointId } = await buildAll(old);
     await buildAll(old);
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
         const ended = await endsWith(changing, db, { passes: 1, batch: 200 });
-        expect(ended).to.deep.equal({ resealed: 4 + 6, left: 3, unreadable: [] });
+        expect(ended).to.deep.equal({ resealed: 4 + 6, remaining: 3, unreadable: [] });
       },
     );
   });
 
-  it('seals the service’s own key anew only after a pass that found nothing else', async () => {
+  it('seals the service’s own key only after a pass that found nothing else', async () => {
     const own = () => sealedValues(db).then((values) => values.find(({ column }) => column === 'vault_secrets.sealed'));
     await buildAll(old);
     const owners: Vault[] = [];
@@ -147,7 +151,7 @@ describe('reseal', () => {
     ]);
   });
 
-  it('looks again after a pause, until a pass finds nothing written under the former key meanwhile', async () => {
+  it('repeats after a pause until a pass finds no value under the former key', async () => {
     await buildAll(old);
     let pauses = 0;
     const pause = async () => {
@@ -155,17 +159,21 @@ describe('reseal', () => {
       if (pauses <= 3) await buildSealedValues(old);
     };
     expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 7 + 3 * 6 });
-    // One before each pass that found something, one before the pass of the service's own key, and one before the empty one.
+    // One pause before each pass that found values, one before the pass of the service's own key, and one before the empty pass.
     expect(pauses).to.equal(5);
   });
 
-  it('never says that nothing is left while a process writes under the former key', async () => {
+  it('never reports completion while a process writes under the former key', async () => {
     await buildAll(old);
     const pause = () => buildSealedValues(old);
-    expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({ resealed: 18, left: 7, unreadable: [] });
+    expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({
+      resealed: 18,
+      remaining: 7,
+      unreadable: [],
+    });
   });
 
-  it('does not undo a rotation of the secret that it passed over, and seals what moved in it', async () => {
+  it('keeps the rotation of a skipped secret, and seals values that the rotation moved', async () => {
     const { clubId, endpointId } = await buildAll(old);
     const texts = await readSealedValues(db, old);
     let secret = '';
@@ -182,7 +190,7 @@ describe('reseal', () => {
     });
   });
 
-  it('does not undo a rotation that came between its reading and its writing', async () => {
+  it('does not undo a rotation that happens between its read and its write', async () => {
     const { clubId, endpointId } = await buildAll(old);
     let secret: string | undefined;
     const rotating = observing(db, async (statement) => {
@@ -195,7 +203,7 @@ describe('reseal', () => {
     expect(texts[`webhook_endpoints.secret ${endpointId}`]).to.equal(secret);
   });
 
-  it('passes over a row that is removed meanwhile', async () => {
+  it('skips a row that is deleted meanwhile', async () => {
     const { endpointId } = await buildAll(old);
     const ended = await resealBeside((tx) => tx.run(sql`DELETE FROM webhook_endpoints WHERE id = ${endpointId}`));
     expect(ended).to.deep.equal({ ...nothing, resealed: 5 });
@@ -206,11 +214,11 @@ describe('reseal', () => {
     const texts = await readSealedValues(db, old);
     const [one, two] = await Promise.all([endsWith(), endsWith()]);
     expect(one.resealed + two.resealed).to.equal(4 * 6 + 1);
-    expect([one.left, two.left, ...one.unreadable, ...two.unreadable]).to.deep.equal([0, 0]);
+    expect([one.remaining, two.remaining, ...one.unreadable, ...two.unreadable]).to.deep.equal([0, 0]);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
-  it('killed before any of its statements loses nothing, and the next goes on from there', async () => {
+  it('loses nothing if it is killed before any of its statements, and the next run continues', async () => {
     await buildAll(old);
     await buildAll(old);
     const texts = await readSealedValues(db, old);
@@ -225,21 +233,21 @@ describe('reseal', () => {
       kills += 1;
       expect(await readSealedValues(db, changing)).to.deep.equal(texts);
     }
-    // Each run got one statement further than the one before it, and found what was done already.
+    // Each run executed one statement more than the run before, and skipped finished values.
     expect(kills).to.be.greaterThan(10);
     expect(resealed).to.equal(0);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
-  it('finds what is left without reading what is done, however often it runs', async () => {
+  it('finds the remaining values by index, without reading finished values', async () => {
     await buildAll(old);
     await db.run(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, received_at, next_attempt_at)
       SELECT gen_random_uuid(), club_id, connection_id, platform, body, ${changing.headers[0]}::bytea || proof, received_at, next_attempt_at
         FROM sales_notices, generate_series(1, 5000)`);
     await db.run(sql`ANALYZE sales_notices`);
-    const asked: { text: string; values: unknown[] }[] = [];
-    await endsWith(changing, listening(db, asked), { batch: 200 });
-    const looks = asked.filter(({ text }) => text.includes('FROM sales_notices') && text.startsWith('SELECT'));
+    const statements: { text: string; values: unknown[] }[] = [];
+    await endsWith(changing, listening(db, statements), { batch: 200 });
+    const looks = statements.filter(({ text }) => text.includes('FROM sales_notices') && text.startsWith('SELECT'));
     expect(looks.length).to.be.greaterThan(1);
     for (const { text, values } of looks) {
       const rows = await db.source.query<{ 'QUERY PLAN': { Plan: object }[] }[]>(
@@ -252,7 +260,7 @@ describe('reseal', () => {
     }
   });
 
-  it('leaves every text as it was, whatever happens to values and keys between its runs (generated)', async () => {
+  it('keeps every text through any sequence of changes to values and keys (generated)', async () => {
     const keys = Array.from({ length: 3 }, () => new Secret(randomBytes(32)));
     const act = fc.record({
       act: fc.constantFrom('write', 'rotate', 'promote', 'reseal', 'kill', 'drop'),
@@ -262,7 +270,7 @@ describe('reseal', () => {
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 10 }), async (acts) => {
         await removeSealedValues(db);
         let current = 0;
-        /** Keys that some value may be under. */
+        /** The keys that some value may be sealed under. */
         let needed = new Set([0]);
         const ring = () =>
           createVault(keys[current] ?? before, {
@@ -294,21 +302,21 @@ describe('reseal', () => {
           } else if (what === 'kill')
             await reseal(endingAt(db, at), ring(), { batch: 3, pause: noPause }).catch(killedOnly);
           else {
-            const { left, unreadable } = await reseal(db, ring(), { batch: 3, pause: noPause });
-            expect([left, ...unreadable]).to.deep.equal([0]);
+            const { remaining, unreadable } = await reseal(db, ring(), { batch: 3, pause: noPause });
+            expect([remaining, ...unreadable]).to.deep.equal([0]);
             if (what === 'drop') needed = new Set([current]);
           }
           expect(await readSealedValues(db, ring())).to.deep.equal(texts);
         }
-        const { left, unreadable } = await reseal(db, ring(), { pause: noPause });
-        expect([left, ...unreadable]).to.deep.equal([0]);
+        const { remaining, unreadable } = await reseal(db, ring(), { pause: noPause });
+        expect([remaining, ...unreadable]).to.deep.equal([0]);
         await readSealedValues(db, createVault(keys[current] ?? before));
       }),
       { numRuns: 12 },
     );
   });
 
-  it('opens nothing under the former key once that is gone', async () => {
+  it('leaves no value that opens under the former key', async () => {
     await buildAll(old);
     await endsWith();
     for (const { id, sealed } of await sealedValues(db)) expect(() => old.open(sealed, id)).to.throw(SealUnreadable);
@@ -330,19 +338,19 @@ function killedOnly(error: unknown): void {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** A database whose client is gone after so many statements. */
+/** A database whose client fails after this number of statements. */
 function endingAt(db: Database, statements: number): Database {
-  let left = statements;
+  let remaining = statements;
   return observing(db, () => {
-    if (left === 0) throw new Killed();
-    left -= 1;
+    if (remaining === 0) throw new Killed();
+    remaining -= 1;
   });
 }
 
 /** Notes every statement. */
-function listening(db: Database, asked: { text: string; values: unknown[] }[]): Database {
+function listening(db: Database, log: { text: string; values: unknown[] }[]): Database {
   return observing(db, (statement) => {
     const values: unknown[] = [];
-    asked.push({ text: statement.render(values), values });
+    log.push({ text: statement.render(values), values });
   });
 }

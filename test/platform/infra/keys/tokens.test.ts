@@ -17,11 +17,11 @@ const link = { linkId: id, mailId: other };
 const download = { repositoryId: id, studentId: other, expiresAt };
 const preview = { campaignId: id, studentId: other, expiresAt };
 
-/** Each kind of token that proves itself: how it is made, how it is read, and what it says. */
+/** Each kind of self-contained token: how to make it, how to read it, and what it contains. */
 const kinds: Record<string, [(vault: Vault) => string, (vault: Vault, token: string) => unknown, unknown]> = {
-  'way out of a mail': [(vault) => unsubscribeToken(vault, way), readUnsubscribeToken, way],
-  'link of a mail': [(vault) => linkToken(vault, link), readLinkToken, link],
-  'opening of a mail': [(vault) => openingToken(vault, id), readOpeningToken, id],
+  'unsubscribe link of an e-mail': [(vault) => unsubscribeToken(vault, way), readUnsubscribeToken, way],
+  'tracked link of an e-mail': [(vault) => linkToken(vault, link), readLinkToken, link],
+  'open tracking of an e-mail': [(vault) => openingToken(vault, id), readOpeningToken, id],
   download: [
     (vault) => downloadToken(vault, download),
     (vault, token) => readDownloadToken(vault, token, now),
@@ -35,7 +35,7 @@ const kinds: Record<string, [(vault: Vault) => string, (vault: Vault, token: str
   preview: [(vault) => previewToken(vault, preview), (vault, token) => readPreviewToken(vault, token, now), preview],
 };
 
-describe('a token that proves itself, while the master key changes', () => {
+describe('self-contained tokens during a change of the master key', () => {
   const [before, after] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
   const first = createVault(before);
   const openable = createVault(before, { former: [after] });
@@ -43,7 +43,7 @@ describe('a token that proves itself, while the master key changes', () => {
   const alone = createVault(after);
 
   for (const [kind, [make, read, says]] of Object.entries(kinds)) {
-    it(`${kind}: is read by every process that is given its key, whichever made it, and by no other`, () => {
+    it(`${kind}: is accepted by every process that has its key, and by no other process`, () => {
       const [old, young] = [make(first), make(changed)];
       expect(make(openable)).to.equal(old);
       for (const vault of [first, openable, changed]) expect(read(vault, old)).to.deep.equal(says);

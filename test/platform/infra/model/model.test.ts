@@ -5,7 +5,7 @@ import { Secret } from '../../../../platform/core/secret.ts';
 import { createModel, type AskModel } from '../../../../platform/infra/model/model.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The events that the fake model sends for an answer of one delta. */
+/** The events that the fake model sends for an answer with one delta. */
 const eventsOfAnAnswer = 7;
 
 describe('the connection to the model', () => {
@@ -18,7 +18,7 @@ describe('the connection to the model', () => {
   });
   afterEach(() => model.stop());
 
-  /** @returns the types of an answer's events */
+  /** @returns the event types of an answer */
   const answered = async (script: Script = {}): Promise<string[]> => {
     model.next({ answer: ['So.'], ...script });
     const request = { model: 'claude-haiku-4-5', max_tokens: 9, messages: [{ role: 'user' as const, content: 'So?' }] };
@@ -32,10 +32,10 @@ describe('the connection to the model', () => {
     { how: 'with its last event', script: {} },
     { how: 'after its last event', script: { endsAfterMs: 50 } },
   ])
-    it(`serves the next answer where the response of the last one ends ${how}`, async () => {
+    it(`serves the next answer if the last response ends ${how}`, async () => {
       expect(await answered(script)).to.deep.equal(all);
-      // A request that comes before that end has a connection of its own.
-      await until('an answer over a kept connection', { timeoutMs: 10_000 }, async () => {
+      // A request that arrives before the end of the response gets its own connection.
+      await until('an answer over a reused connection', { timeoutMs: 10_000 }, async () => {
         const before = model.connections();
         expect(await answered(script)).to.deep.equal(all);
         return model.connections() === before;
@@ -43,7 +43,7 @@ describe('the connection to the model', () => {
       expect(model.closedByClient()).to.equal(0);
     });
 
-  it('is closed where the response has no end; the answer is whole before', async () => {
+  it('is closed if the response never ends, after the answer is complete', async () => {
     expect(await answered({ silentAfter: eventsOfAnAnswer })).to.deep.equal(all);
     expect(model.closedByClient()).to.equal(0);
     await until('the end', { timeoutMs: 10_000 }, async () => model.closedByClient() === 1);

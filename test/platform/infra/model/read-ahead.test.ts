@@ -4,7 +4,7 @@ import { readAhead } from '../../../../platform/infra/model/read-ahead.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('readAhead', () => {
-  it('delivers all items that came before the stream broke, then the error', async () => {
+  it('delivers all items that arrived before the stream failed, then the error', async () => {
     async function* source() {
       yield* [1, 2, 3];
       throw new Error('cut');
@@ -23,14 +23,14 @@ describe('readAhead', () => {
   });
 
   it('reads at most its bound ahead of the reader', async () => {
-    let made = 0;
+    let producedItems = 0;
     async function* source() {
-      for (; made < 100;) yield ++made;
+      for (; producedItems < 100;) yield ++producedItems;
     }
     const ahead = readAhead(source(), 5, () => {});
     expect((await ahead.next()).value).to.equal(1);
     for (let count = 0; count < 20; count++) await turn();
-    expect(made).to.be.within(5, 7);
+    expect(producedItems).to.be.within(5, 7);
     const read = [1];
     for await (const item of ahead) read.push(item);
     expect(read).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
@@ -41,18 +41,18 @@ describe('readAhead', () => {
       yield* [1, 2, 3];
       await new Promise(() => {});
     }
-    let left = 0;
-    const leave = () => void left++;
+    let leaves = 0;
+    const leave = () => void leaves++;
     for await (const item of readAhead(source(), 10, leave)) if (item === 2) break;
-    expect(left).to.equal(1);
+    expect(leaves).to.equal(1);
     async function* short() {
       yield* [1, 2];
     }
     for await (const _ of readAhead(short(), 10, leave)) await turn();
-    expect(left).to.equal(1);
+    expect(leaves).to.equal(1);
   });
 
-  it('passes on a thrown undefined as an error', async () => {
+  it('rethrows a thrown undefined as an error', async () => {
     async function* source(): AsyncGenerator<number> {
       yield* [];
       throw undefined;

@@ -7,7 +7,7 @@ import { clockOffsetMs, watchClock } from '../../../../platform/infra/postgres/c
 import type { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
-/** Postgres, at a time that a test sets. */
+/** A Postgres whose clock the test sets. */
 function postgresAt() {
   const postgres = { ms: 0, isAway: false };
   const one = () =>
@@ -15,45 +15,45 @@ function postgresAt() {
   return { postgres, db: { one } as unknown as Pick<Queries, 'one'> };
 }
 
-describe('the clock of a process beside Postgres’s (DEC-99)', () => {
-  const offsets: [string, { asked: number; postgres: number; answered: number; offset: number }][] = [
-    ['the same', { asked: 5_000, postgres: 5_000, answered: 5_000, offset: 0 }],
-    ['a slow answer, which was read late', { asked: 5_000, postgres: 5_001, answered: 95_000, offset: 0 }],
-    ['a slow answer, which was read early', { asked: 5_000, postgres: 94_999, answered: 95_000, offset: 0 }],
+describe('the clock of a process compared with the clock of Postgres (DEC-99)', () => {
+  const offsets: [string, { askedAt: number; postgres: number; answeredAt: number; offset: number }][] = [
+    ['the same', { askedAt: 5_000, postgres: 5_000, answeredAt: 5_000, offset: 0 }],
+    ['a slow answer, which was read late', { askedAt: 5_000, postgres: 5_001, answeredAt: 95_000, offset: 0 }],
+    ['a slow answer, which was read early', { askedAt: 5_000, postgres: 94_999, answeredAt: 95_000, offset: 0 }],
     [
-      'a fraction of a millisecond, that this clock does not tell',
-      { asked: 5_000, postgres: 5_000.9, answered: 5_000, offset: 0 },
+      'a fraction of a millisecond, which Date.now() does not show',
+      { askedAt: 5_000, postgres: 5_000.9, answeredAt: 5_000, offset: 0 },
     ],
-    ['ahead', { asked: 5_000, postgres: 4_000, answered: 5_020, offset: 1_000 }],
-    ['behind', { asked: 5_000, postgres: 6_020, answered: 5_020, offset: -1_000 }],
+    ['ahead', { askedAt: 5_000, postgres: 4_000, answeredAt: 5_020, offset: 1_000 }],
+    ['behind', { askedAt: 5_000, postgres: 6_020, answeredAt: 5_020, offset: -1_000 }],
   ];
-  for (const [name, { asked, postgres: ms, answered, offset }] of offsets) {
+  for (const [name, { askedAt, postgres: ms, answeredAt, offset }] of offsets) {
     it(`${name}: ${offset} ms`, async () => {
-      const times = [asked, answered];
+      const times = [askedAt, answeredAt];
       const clock = () => times.shift() ?? Number.NaN;
       expect(await clockOffsetMs(() => Promise.resolve({ ms }), clock)).to.equal(offset);
     });
   }
 
-  it('is right within 60 s either way, keeps its answer while Postgres is away, and logs each wrong answer', async () => {
+  it('is right within 60 s, keeps its state while Postgres is unavailable, and logs each wrong state', async () => {
     const { postgres, db } = postgresAt();
     const lines: { level: number; msg: string; offset_seconds: number }[] = [];
     const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) });
     const now = 1_800_000_000_000;
     postgres.ms = now;
     const watch = watchClock(db, log, () => now);
-    const seen: boolean[] = [];
+    const readings: boolean[] = [];
     try {
       for (const ms of [now, now - 60_000, now - 60_001, now + 60_000, now + 60_001, undefined, now]) {
         postgres.isAway = ms === undefined;
         postgres.ms = ms ?? now;
         await watch.ask();
-        seen.push(watch.isRight());
+        readings.push(watch.isRight());
       }
     } finally {
       watch.stop();
     }
-    expect(seen).to.deep.equal([true, true, false, true, false, false, true]);
+    expect(readings).to.deep.equal([true, true, false, true, false, false, true]);
     const advice = 'at most 60 s are tolerated. Set both clocks, for example by NTP.';
     expect(lines.map(({ level, offset_seconds, msg }) => [level, offset_seconds, msg])).to.deep.equal([
       [50, 60.001, `The clock of this process is 61 s ahead of Postgres's; ${advice}`],
@@ -63,7 +63,7 @@ describe('the clock of a process beside Postgres’s (DEC-99)', () => {
     ]);
   });
 
-  it('a process whose clock is an hour off does not start, and says why', async function () {
+  it('stops the start of a process whose clock is an hour off, with the reason', async function () {
     this.timeout(60_000);
     const preloads = ['./test/run/shifted-clock.mjs', './platform/load.mjs'].flatMap((file) => ['--import', file]);
     await testDatabase();

@@ -10,7 +10,7 @@ import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { keepBeating } from '../../../../platform/infra/postgres/checks/running-processes.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
-/** Takes a column away that 0.4.0 does not read any more. */
+/** Drops a column that version 0.4.0 no longer reads. */
 class ContractsPlaces1799000000000 implements Contraction {
   readonly needs = '0.4.0';
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -19,7 +19,7 @@ class ContractsPlaces1799000000000 implements Contraction {
   async down(): Promise<void> {}
 }
 
-describe('a migration that takes something away', () => {
+describe('a migration that drops columns or tables', () => {
   let source: DataSource;
   let db: Database;
   const build = (version: string) => ({ version, buildId: `of ${version}` });
@@ -32,7 +32,7 @@ describe('a migration that takes something away', () => {
       (error: unknown) => (error instanceof StartProblem ? error.message : error),
     );
 
-  before('the database of the file, which is without it', async () => {
+  before('The file has its own database, without the column.', async () => {
     await testDatabase();
     source = await createDataSource(readConfig().database, 'club-test').initialize();
     Object.assign(source, { migrations: [...source.migrations, new ContractsPlaces1799000000000()] });
@@ -40,7 +40,7 @@ describe('a migration that takes something away', () => {
   });
   after(() => source.destroy());
 
-  it('does not run while an older version does; it names it, and lets it start again', async () => {
+  it('does not run while an older version runs, names that version, and allows its restart', async () => {
     const stop = await keepBeating(db, 'worker', build('0.3.0'), unexpected);
     expect(await problemOf(migrate(source, 0))).to.equal(
       'ContractsPlaces1799000000000 removes columns or tables that versions before 0.4.0 read, and such processes run: worker of version 0.3.0. Upgrade or end them, and run this command again.',
@@ -49,7 +49,7 @@ describe('a migration that takes something away', () => {
     await stop();
   });
 
-  it('runs beside versions that do without; older ones do not start any more', async () => {
+  it('runs beside versions that do not need the column, and stops older versions from starting', async () => {
     const stop = await keepBeating(db, 'worker', build('0.4.0'), unexpected);
     expect(await migrate(source, 0)).to.deep.equal(['ContractsPlaces1799000000000']);
     expect(await problemOf(checkContractions(source, build('0.3.9')))).to.equal(

@@ -7,7 +7,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
+/** A transaction that Postgres aborts with this SQLSTATE the first `times` times. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
   const { db } = await testDeps();
   let tries = 0;
@@ -24,7 +24,7 @@ async function ended(sqlState: string, times: number): Promise<{ tries: number; 
 }
 
 describe('Database.transaction', () => {
-  it('repeats a transaction that a serialization failure or deadlock ended, five tries in all', async () => {
+  it('repeats a transaction after a serialization failure or a deadlock, up to five tries', async () => {
     for (const sqlState of ['40001', '40P01']) {
       expect(await ended(sqlState, 4), `${sqlState} four times`).to.deep.equal({ tries: 5, outcome: 'done' });
       expect(await ended(sqlState, 5), `${sqlState} five times`).to.deep.equal({ tries: 5, outcome: sqlState });
@@ -37,10 +37,10 @@ describe('Database.transaction', () => {
     expect(pauseBeforeRepetition(0.9) - pauseBeforeRepetition(0.1)).to.be.above(30);
     const began = performance.now();
     await ended('40P01', 2);
-    expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
+    expect(performance.now() - began).to.be.at.least(2 * 4); // Timers may fire a millisecond early.
   });
 
-  it('repeats a transaction that threw StaleRead, five tries in all', async () => {
+  it('repeats a transaction that threw StaleRead, up to five tries', async () => {
     const { db } = await testDeps();
     let tries = 0;
     const outcome: unknown = await db
@@ -70,7 +70,7 @@ describe('Database.transaction', () => {
     expect(row?.name).to.not.equal('half');
   });
 
-  it('notifies the relay once after a commit with work for it, and not without (ENG-14)', async () => {
+  it('notifies the relay once after a commit with facts or wakes, and not after other commits (ENG-14)', async () => {
     const { source } = (await testDeps()).db;
     let calls = 0;
     const db = new Database(source, { notify: () => void (calls += 1) });
@@ -106,13 +106,13 @@ describe('violates', () => {
 });
 
 describe('the notifier', () => {
-  it('sends NOTIFY, and coalesces calls while a NOTIFY is in flight into one more', async () => {
+  it('merges calls during a NOTIFY in flight into one further NOTIFY', async () => {
     const source = await testDatabase();
-    const sent: string[] = [];
+    const statements: string[] = [];
     let finish: () => void = () => {};
     const slow = {
       query: (sql: string) => {
-        sent.push(sql);
+        statements.push(sql);
         return new Promise<void>((resolve) => {
           finish = resolve;
         });
@@ -120,13 +120,13 @@ describe('the notifier', () => {
     };
     const notifier = createNotifier(slow as unknown as typeof source, () => {});
     for (let calls = 0; calls < 5; calls++) notifier.notify();
-    expect(sent).to.deep.equal([`NOTIFY ${relayChannel}`]);
+    expect(statements).to.deep.equal([`NOTIFY ${relayChannel}`]);
     finish();
-    await until('the second', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length === 2));
+    await until('the second', { timeoutMs: 1_000 }, () => Promise.resolve(statements.length === 2));
     finish();
     notifier.notify();
-    await until('the third', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length >= 3));
-    expect(sent).to.have.length(3);
+    await until('the third', { timeoutMs: 1_000 }, () => Promise.resolve(statements.length >= 3));
+    expect(statements).to.have.length(3);
   });
 
   it('reports a failed NOTIFY, and tries again at the next call', async () => {

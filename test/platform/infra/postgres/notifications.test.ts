@@ -11,13 +11,13 @@ const wait = { timeoutMs: 10_000 };
 describe('a listener', () => {
   let source: DataSource;
   let other: DataSource;
-  before('the database, and another one', async () => {
+  before('The test database, and a second database.', async () => {
     source = await testDatabase();
     other = await scratchDatabase();
   });
   after(() => other.destroy());
 
-  /** Listens for the notifications of a pool, and proves itself by that pool. */
+  /** Listens for notifications of a pool, and checks itself by a NOTIFY over that pool. */
   const listening = (notifying: DataSource) => {
     const heard: string[] = [];
     const failures: unknown[] = [];
@@ -39,7 +39,7 @@ describe('a listener', () => {
     return rows.length;
   };
 
-  it('that hears its own NOTIFY passes on only its channel’s, and keeps its connection', async () => {
+  it('forwards only notifications of its channel, and keeps its connection, if it hears its own NOTIFY', async () => {
     const { heard, failures, listener } = listening(source);
     await until('the connection', wait, async () => heard.length > 0);
     await source.query(`NOTIFY tested, 'one'; NOTIFY untested, 'two'; NOTIFY tested, 'three'`);
@@ -49,7 +49,7 @@ describe('a listener', () => {
     await listener.stop();
   });
 
-  it('that does not hear its own NOTIFY says so, and connects again', async () => {
+  it('reports an error and reconnects if it does not hear its own NOTIFY', async () => {
     const { heard, failures, listener } = listening(other);
     await until('two failures', wait, async () => failures.length === 2);
     expect(failures).to.deep.equal(['not_heard', 'not_heard']);

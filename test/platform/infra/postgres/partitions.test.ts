@@ -41,7 +41,7 @@ describe('partitions', () => {
       await db.source.query<{ place: string }[]>(`SELECT tableoid::regclass::text AS place FROM ${name} ORDER BY 1`)
     ).map(({ place }) => place);
 
-  it('begin at midnight in UTC, and weeks on Monday', () => {
+  it('begin at midnight in UTC, and weekly partitions on Monday', () => {
     const at = (text: string) => Date.parse(text);
     expect(beginningOf(at('2026-11-29T23:59:59.999Z'), 'week')).to.equal(monday);
     expect(beginningOf(at('2026-11-30T00:00:00Z'), 'week')).to.equal(monday + 7 * day);
@@ -51,7 +51,7 @@ describe('partitions', () => {
     expect(beginningOf(at('1970-01-01T00:00:00Z'), 'week')).to.equal(-3 * day);
   });
 
-  it('reach from the time that runs to four weeks ahead, and are made once', async () => {
+  it('reach four weeks ahead of the current time, and are created once', async () => {
     expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
     expect(await preparePartitions(db, byTime, now)).to.deep.equal({ made: 29, moved: 0 });
     expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 0, moved: 0 });
@@ -70,7 +70,7 @@ describe('partitions', () => {
     expect(await preparePartitions(db, byTime, now + day)).to.deep.equal({ made: 1, moved: 0 });
   });
 
-  it('have what their table has: defaults, checks and indexes', async () => {
+  it('have the defaults, checks and indexes of their table', async () => {
     await preparePartitions(db, byId, now);
     await insert(byId, now);
     expect(await db.source.query(`SELECT note FROM parts_by_id_20261123`)).to.deep.equal([{ note: 'none' }]);
@@ -85,13 +85,13 @@ describe('partitions', () => {
   });
 
   for (const { title, at, table, place } of [
-    { title: 'the first of a week', at: monday, table: byId, place: 'parts_by_id_20261123' },
-    { title: 'the last of a week', at: monday + 7 * day - 1, table: byId, place: 'parts_by_id_20261123' },
-    { title: 'the first of the next week', at: monday + 7 * day, table: byId, place: 'parts_by_id_20261130' },
-    { title: 'the one before all', at: monday - 1, table: byId, place: 'parts_by_id_default' },
-    { title: 'the one after all', at: monday + 35 * day, table: byId, place: 'parts_by_id_default' },
-    { title: 'the last of a day', at: today + day - 1, table: byTime, place: 'parts_by_time_20261126' },
-    { title: 'the first of the next day', at: today + day, table: byTime, place: 'parts_by_time_20261127' },
+    { title: 'the first instant of a week', at: monday, table: byId, place: 'parts_by_id_20261123' },
+    { title: 'the last instant of a week', at: monday + 7 * day - 1, table: byId, place: 'parts_by_id_20261123' },
+    { title: 'the first instant of the next week', at: monday + 7 * day, table: byId, place: 'parts_by_id_20261130' },
+    { title: 'the instant before all partitions', at: monday - 1, table: byId, place: 'parts_by_id_default' },
+    { title: 'the instant after all partitions', at: monday + 35 * day, table: byId, place: 'parts_by_id_default' },
+    { title: 'the last instant of a day', at: today + day - 1, table: byTime, place: 'parts_by_time_20261126' },
+    { title: 'the first instant of the next day', at: today + day, table: byTime, place: 'parts_by_time_20261127' },
   ]) {
     it(`hold ${title}: ${place}`, async () => {
       await preparePartitions(db, table, now);
@@ -100,9 +100,9 @@ describe('partitions', () => {
     });
   }
 
-  describe('of rows that the default partition has taken', () => {
+  describe('for rows in the default partition', () => {
     for (const table of [byId, byTime]) {
-      it(`are made, and the rows moved there (${table.name})`, async () => {
+      it(`are created, and the rows move there (${table.name})`, async () => {
         for (const at of [now - 400 * day, now, now + 1, now + 7 * day]) await insert(table, at);
         expect(await placesOf(table)).to.deep.equal(Array.from({ length: 4 }, () => `${table.name}_default`));
         const { moved } = await preparePartitions(db, table, now);
@@ -114,7 +114,7 @@ describe('partitions', () => {
       });
     }
 
-    it('stay in the default partition if they are further ahead than partitions reach', async () => {
+    it('leave rows in the default partition that are further ahead than the newest partition', async () => {
       await insert(byId, now + 3_650 * day);
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
       expect(await placesOf(byId)).to.deep.equal(['parts_by_id_default']);
@@ -122,7 +122,7 @@ describe('partitions', () => {
   });
 
   describe('while another transaction locks the table', () => {
-    it('are not made, and no transaction waits long behind it', async () => {
+    it('are not created, and no transaction waits long', async () => {
       await insert(byId, now);
       await withOpenTransaction(
         (tx) => tx.manager.query(`SELECT FROM parts_by_id_default`),
@@ -133,7 +133,7 @@ describe('partitions', () => {
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 1 });
     });
 
-    it('are not dropped, and are a later time', async () => {
+    it('are not dropped, and are dropped later', async () => {
       await preparePartitions(db, byId, now);
       const names = ['parts_by_id_20261123', 'parts_by_id_20261130'];
       await withOpenTransaction(
@@ -149,21 +149,21 @@ describe('partitions', () => {
     });
   });
 
-  it('are made once by four simultaneous processes', async () => {
+  it('are created once by four simultaneous processes', async () => {
     for (let nth = 0; nth < 10; nth++) await insert(byTime, now + nth);
-    const made = await Promise.all(Array.from({ length: 4 }, () => preparePartitions(db, byTime, now)));
-    expect(made.reduce((sum, one) => sum + one.moved, 0)).to.equal(10);
+    const results = await Promise.all(Array.from({ length: 4 }, () => preparePartitions(db, byTime, now)));
+    expect(results.reduce((sum, one) => sum + one.moved, 0)).to.equal(10);
     while ((await preparePartitions(db, byTime, now)).made > 0);
     expect(await partitionsOf(db, byTime)).to.have.length(29);
     expect(new Set(await placesOf(byTime))).to.deep.equal(new Set(['parts_by_time_20261126']));
   });
 
-  it('move a row that was committed while they waited for its writer', async () => {
+  it('move a row that was committed while the process waited for its writer', async () => {
     let prepared: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),
       async () => {
-        // The process that changes partitions has checked the default one, has found nothing, and waits.
+        // The process that creates partitions has checked the default partition, has found no rows, and waits.
         prepared = preparePartitions(db, byTime, now);
         await untilWaitingForLocks(1);
       },

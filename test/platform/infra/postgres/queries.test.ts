@@ -19,7 +19,7 @@ describe('Queries', () => {
   const named = () => sql`UPDATE clubs SET name = name WHERE id = ${clubId}`;
   const returning = () => sql`${named()} RETURNING ${columns(Club, ['id'])}`;
 
-  it('answers every kind of statement with its rows alone', async () => {
+  it('returns the rows of every kind of statement', async () => {
     const rows = [{ id: clubId }];
     expect(await db.rows(sql`SELECT id FROM clubs WHERE id = ${clubId}`), 'SELECT').to.deep.equal(rows);
     expect(await db.rows(returning()), 'UPDATE … RETURNING').to.deep.equal(rows);
@@ -42,7 +42,7 @@ describe('Queries', () => {
     ).to.deep.equal([]);
   });
 
-  it('answers with the first row, or with undefined', async () => {
+  it('returns the first row, or undefined', async () => {
     expect(await db.one(returning())).to.deep.equal({ id: clubId });
     expect(await db.one(sql`SELECT id FROM clubs WHERE false`)).to.equal(undefined);
   });
@@ -54,7 +54,7 @@ describe('Queries', () => {
     expect(await db.run(sql`SELECT 1`)).to.equal(0);
   });
 
-  it('runs prepared statements on its own connection in a transaction, and on the pool outside', async () => {
+  it('runs prepared statements on the connection of a transaction, and on the pool outside a transaction', async () => {
     const backend = prepared<{ pid: number }>('queries_test_backend', 'SELECT pg_backend_pid() AS pid');
     await db.transaction(async (tx) => {
       const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
@@ -63,7 +63,7 @@ describe('Queries', () => {
     expect(await backend(db, [])).to.have.length(1);
   });
 
-  it('lists a page, and counts all that the list holds', async () => {
+  it('lists a page, and counts all rows of the list', async () => {
     const from = sql`FROM generate_series(1, ${7}) AS n`;
     const numbers = { columns: selection<{ n: number }>(sql`n`), from, orderBy: sql`n DESC` };
     expect(await listPage(db, { page: 2, page_size: 3 }, numbers)).to.deep.equal({
@@ -85,7 +85,7 @@ describe('Queries', () => {
     expect(await list({ total: async () => 0 })).to.deep.equal({ rows, total: 0 });
   });
 
-  it('does not count a list that ends on the page', async () => {
+  it('does not run the count if the page shows the end of the list', async () => {
     const uncountable = { columns: selection<{ n: number }>(sql`n`), orderBy: sql`n`, counted: sql`FROM nowhere` };
     const upTo = (length: number) => ({ ...uncountable, from: sql`FROM generate_series(1, ${length}::int) AS n` });
     expect(await listPage(db, { page: 2, page_size: 3 }, upTo(5))).to.deep.equal({
@@ -94,7 +94,7 @@ describe('Queries', () => {
     });
     expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0 });
     for (const page of [2, 3])
-      // a full page, and one beyond the end, do not tell
+      // A full page, and a page after the end, do not show the total.
       expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(
         '42P01',
       );

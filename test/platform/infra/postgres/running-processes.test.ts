@@ -10,7 +10,7 @@ const unexpected = (error: unknown) => {
 describe('processes that run', () => {
   beforeEach('none', async () => (await testDeps()).db.source.query('TRUNCATE running_processes'));
 
-  it('are known by version and build from their start, until they stop', async () => {
+  it('are listed by version and build from their start until they stop', async () => {
     const { db } = await testDeps();
     const stop = await keepBeating(db, 'worker', own, unexpected);
     expect(await runningBefore(db, '0.4.0')).to.deep.equal([{ name: 'worker', ...own }]);
@@ -19,7 +19,7 @@ describe('processes that run', () => {
     expect(await runningBefore(db, '0.4.0')).to.deep.equal([]);
   });
 
-  it('are taken for ended a minute after their last beat', async () => {
+  it('count as stopped a minute after their last heartbeat', async () => {
     const { db } = await testDeps();
     const stop = await keepBeating(db, 'api', own, unexpected);
     const grow = (interval: string) =>
@@ -31,14 +31,14 @@ describe('processes that run', () => {
     await stop();
   });
 
-  it('of a checkout are not known: they have no version', async () => {
+  it('exclude processes of a checkout, which have no version', async () => {
     const { db } = await testDeps();
     const stop = await keepBeating(db, 'worker', undefined, unexpected);
     expect(await runningBefore(db, '9.0.0')).to.deep.equal([]);
     await stop();
   });
 
-  it('are older by number, not by letter', () => {
+  it('compare versions by number, not by letter', () => {
     const older = [
       ['0.9.0', '0.10.0'],
       ['0.3.9', '1.0.0'],

@@ -6,11 +6,11 @@ import { createShares } from '../../../../platform/infra/postgres/shared-pool.ts
 
 const second = 1_000;
 
-describe('shares of the pool (ENG-17)', () => {
+describe('fair shares of the connection pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  /** Asks for permits in order. @returns the answers in their order */
+  /** Requests permits in this order. @returns Returns the granted requests in their order. */
   function ask(limit: number) {
     const places = createShares(limit);
     const answers: string[] = [];
@@ -19,7 +19,7 @@ describe('shares of the pool (ENG-17)', () => {
     return { places, answers, enter };
   }
 
-  it('passes a permit on in the order of the line, and never exceeds the limit', () => {
+  it('passes a free permit to the next request in the queue, and never exceeds the limit', () => {
     const { places, answers, enter } = ask(2);
     for (const name of ['a', 'b', 'c', 'd']) enter('club', name);
     expect(answers).to.deep.equal(['a', 'b']);
@@ -32,14 +32,14 @@ describe('shares of the pool (ENG-17)', () => {
     expect(answers).to.deep.equal(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('gives permits to another club while one club has none left', () => {
+  it('gives permits to another club while one club has used its share', () => {
     const { answers, enter } = ask(1);
     for (const name of ['a', 'b']) enter('club', name);
     enter('other', 'c');
     expect(answers).to.deep.equal(['a', 'c']);
   });
 
-  it('refuses work that has waited for 3 s with a passing conflict; passes no permit on to it', () => {
+  it('refuses work after a wait of 3 s with a transient conflict, and passes no permit to it', () => {
     const places = createShares(1);
     const refusals: unknown[] = [];
     places.enter('club', () => {});
@@ -49,7 +49,7 @@ describe('shares of the pool (ENG-17)', () => {
     mock.timers.tick(1);
     expect(refusals).to.have.length(1);
     expect(isConflict(refusals[0])).to.equal(true);
-    // A step of a worker would take it for a decision about its row: a sale's notice would have failed for good.
+    // A worker step must not take the refusal for a decision about its row, or a sales notice would fail permanently.
     expect(refusals[0]).not.to.be.an.instanceOf(DomainError);
     places.leave('club');
     mock.timers.tick(second);

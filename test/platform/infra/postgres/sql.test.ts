@@ -18,7 +18,7 @@ describe('sql', () => {
     });
   });
 
-  it('inserts nested SQL, which brings its own values', () => {
+  it('inserts nested SQL with its own values', () => {
     const inner = sql`status = ${'open'} AND due < ${7}`;
     expect(rendered(sql`SELECT ${1} FROM jobs WHERE ${inner} LIMIT ${20}`)).to.deep.equal({
       text: 'SELECT $1 FROM jobs WHERE status = $2 AND due < $3 LIMIT $4',
@@ -26,7 +26,7 @@ describe('sql', () => {
     });
   });
 
-  it('can be rendered again, and be a part of several statements', () => {
+  it('can be rendered again, and can be a part of several statements', () => {
     const own = sql`club_id = ${'c'}`;
     const both = sql`${own} OR ${own}`;
     for (const time of ['first', 'second'])
@@ -38,25 +38,25 @@ describe('sql', () => {
     expect(rendered(sql`name = ${hostile}`)).to.deep.equal({ text: 'name = $1', values: [hostile] });
   });
 
-  it('inserts raw text as it stands', () => {
+  it('inserts raw text unchanged', () => {
     expect(rendered(sql`SELECT id FROM ${raw('clubs')}`)).to.deep.equal({ text: 'SELECT id FROM clubs', values: [] });
   });
 });
 
 describe('all', () => {
-  it('joins conditions by AND and leaves absent filters out', () => {
+  it('joins conditions by AND and omits absent filters', () => {
     const status: string | undefined = undefined;
     const where = all([sql`club_id = ${'c'}`, status === undefined ? undefined : sql`status = ${status}`, sql`seen`]);
     expect(rendered(where)).to.deep.equal({ text: 'club_id = $1 AND seen', values: ['c'] });
   });
 
-  it('throws when no condition is left, rather than select everything', () => {
+  it('throws if no condition remains, because the statement would select everything', () => {
     expect(() => all([undefined])).to.throw();
   });
 });
 
 describe('given', () => {
-  it('leaves out what is undefined, and nothing else', () => {
+  it('omits undefined values, and nothing else', () => {
     const change = given({ name: undefined, model: null, limit: 0, description: '' });
     expect(change).to.deep.equal({ model: null, limit: 0, description: '' });
     expect(change).not.to.have.property('name');
@@ -64,7 +64,7 @@ describe('given', () => {
 });
 
 describe('columns', () => {
-  it('names the columns of an entity as its properties', () => {
+  it('lists the columns of an entity with the names of their properties', () => {
     expect(rendered(columns(SalesNotice, ['id', 'connectionId', 'errorCode']))).to.deep.equal({
       text: 'id, connection_id AS "connectionId", error_code AS "errorCode"',
       values: [],
@@ -77,14 +77,14 @@ describe('columns', () => {
     );
   });
 
-  it('names columns as the caller does, and adds columns of another table', () => {
+  it('names columns as the caller requests, and adds columns of another table', () => {
     const notice = columns(SalesNotice, { noticeId: 'id', connection_id: 'connectionId' }, 'notice');
     expect(rendered(notice.and(columns(Club, { clubSlug: 'slug', language: 'language' }, 'club'))).text).to.equal(
       'notice.id AS "noticeId", notice.connection_id, club.slug AS "clubSlug", club.language',
     );
   });
 
-  it('can tell the column of every property: no entity names one by hand', () => {
+  it('finds the column of every property, so no entity names columns by hand', () => {
     const named = getMetadataArgsStorage().columns.filter(({ options }) => options.name !== undefined);
     expect(named.map(({ propertyName }) => propertyName)).to.deep.equal([]);
   });
@@ -97,7 +97,7 @@ describe('columns', () => {
     });
   });
 
-  it('refuses a class that is not an entity as a table', () => {
+  it('refuses a class that is not an entity', () => {
     expect(() => tableOf(Date)).to.throw('Date is not an entity');
   });
 });

@@ -9,7 +9,7 @@ import { limitRole } from '../../../../platform/infra/postgres/checks/role-limit
 import { databaseMistakes, mixesStatements } from '../../../../platform/infra/postgres/checks/start-checks.ts';
 import { scratchDatabase, testDatabase } from '../../../toolkit/stack/database.ts';
 
-describe('what must be right of Postgres for a start', () => {
+describe('the checks of Postgres before a start', () => {
   const role = `club_role_${randomBytes(4).toString('hex')}`;
   let source: DataSource;
   let other: DataSource;
@@ -23,7 +23,7 @@ describe('what must be right of Postgres for a start', () => {
     return new Secret(url.href);
   };
 
-  before('a role of its own, and another database', async () => {
+  before('a database role and a second database', async () => {
     source = await testDatabase();
     other = await scratchDatabase();
     await source.query(
@@ -44,12 +44,12 @@ describe('what must be right of Postgres for a start', () => {
   const statement = (name: keyof typeof limitsOfTime) =>
     `ALTER ROLE ${role} IN DATABASE ${nameOf(source)} SET ${name} = '${limitsOfTime[name]}ms';`;
 
-  it('is right of the development stack', async () => {
+  it('find no mistake in the development stack', async () => {
     expect(await mistakes()).to.deep.equal([]);
     expect(await mistakes({ directUrl: database().url })).to.deep.equal([]);
   });
 
-  it('a role without time limits, or with longer ones, is told what to run, until setup has run it', async () => {
+  it('report a role without time limits or with longer limits, until setup has set them', async () => {
     const [missing, ...more] = await mistakes({ url: ofRole });
     expect(more).to.deep.equal([]);
     expect(missing).to.contain('The role of DATABASE_URL has no time limits, or longer ones');
@@ -65,7 +65,7 @@ describe('what must be right of Postgres for a start', () => {
     await limitRole(ofRole.reveal());
   });
 
-  it('reports a direct address of another database, or of no server', async () => {
+  it('report a direct address of another database, or of no server', async () => {
     const elsewhere = addressOf((url) => (url.pathname = nameOf(other)));
     expect(await mistakes({ directUrl: elsewhere })).to.deep.equal([
       'A listener at DATABASE_DIRECT_URL does not receive the notifications of DATABASE_URL: a transaction pooler is in between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a session pooler.',
@@ -79,15 +79,15 @@ describe('what must be right of Postgres for a start', () => {
     ]);
   });
 
-  it('a role that may not read our tables is told so, together with everything else', async () => {
+  it('report a role that may not read the tables, together with all other mistakes', async () => {
     const rights = `SELECT ON migrations, schema_contractions`;
     await source.query(`REVOKE ${rights} FROM ${role}; ALTER ROLE ${role} IN DATABASE ${nameOf(source)} RESET ALL`);
     try {
-      const told = await mistakes({ url: ofRole, directUrl: addressOf((url) => (url.port = '9')) });
-      expect(told[0]).to.equal(
+      const problems = await mistakes({ url: ofRole, directUrl: addressOf((url) => (url.port = '9')) });
+      expect(problems[0]).to.equal(
         'The role of DATABASE_URL lacks a right in Postgres (42501): take the role that owns the database and its tables.',
       );
-      expect(told.slice(1).map((one) => one.slice(0, 24))).to.deep.equal([
+      expect(problems.slice(1).map((one) => one.slice(0, 24))).to.deep.equal([
         'The role of DATABASE_URL',
         'Postgres cannot be used ',
       ]);
@@ -97,7 +97,7 @@ describe('what must be right of Postgres for a start', () => {
     }
   });
 
-  it('waits for each connection no longer than it is told', async () => {
+  it('wait for each connection no longer than the given time', async () => {
     const { hostname, port } = new URL(database().url.reveal());
     let connections = 0;
     const lead = (near: net.Socket) => {
@@ -127,27 +127,27 @@ describe('what must be right of Postgres for a start', () => {
     }
   });
 
-  it('tells a schema that is contracted beyond this build, and not to a later one or a checkout', async () => {
+  it('report a schema that is contracted beyond this build, but not to a later build or a checkout', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
-    const built = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
+    const mistakesOfBuild = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
-      expect(await built('99.0.9')).to.deep.equal([
+      expect(await mistakesOfBuild('99.0.9')).to.deep.equal([
         'The schema is contracted: it lacks columns or tables that version 99.0.9 reads. Run version 99.1.0 or a later one.',
       ]);
-      expect([await built('99.1.0'), await mistakes()]).to.deep.equal([[], []]);
+      expect([await mistakesOfBuild('99.1.0'), await mistakes()]).to.deep.equal([[], []]);
     } finally {
       await source.query(`DELETE FROM schema_contractions WHERE migration = 'Contracting1'`);
     }
   });
 
-  it('tells a schema that is behind, together with everything else', async () => {
+  it('report a schema without the newest migrations, together with all other mistakes', async () => {
     const url = addressOf((address) => {
       address.pathname = nameOf(other);
       address.username = role;
       address.password = 'p';
     });
-    const told = await mistakes({ url, directUrl: database().url });
-    expect(told.map((one) => one.slice(0, 24))).to.deep.equal([
+    const problems = await mistakes({ url, directUrl: database().url });
+    expect(problems.map((one) => one.slice(0, 24))).to.deep.equal([
       'The schema is behind thi',
       'The role of DATABASE_URL',
       'A listener at DATABASE_D',
@@ -158,7 +158,7 @@ describe('what must be right of Postgres for a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /** A client that prepares each statement once. @param servers that a pooler gives it, alternately */
+  /** A client that prepares each statement once. @param servers The server sessions that the pooler gives this client, alternately. */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;
@@ -176,13 +176,13 @@ describe('prepared statements of two sessions', () => {
     return { query: query as never };
   };
 
-  it('are mixed up if one exists already, is missing, or answers for the other', async () => {
+  it('count as mixed up if a statement exists already, is missing, or belongs to the other client', async () => {
     const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
     const looks = {
-      'each has its own': ([a, b]: Statements[]) => [[a], [b]],
+      'each client has its own session': ([a, b]: Statements[]) => [[a], [b]],
       'both have one': ([a]: Statements[]) => [[a], [a]],
-      'the first comes to the second’s': ([a, b]: Statements[]) => [[a, b], [b]],
-      'the first comes to a third': ([a, b, c]: Statements[]) => [[a, c], [b]],
+      'the first client gets the second client’s session': ([a, b]: Statements[]) => [[a, b], [b]],
+      'the first client gets a third session': ([a, b, c]: Statements[]) => [[a, c], [b]],
     };
     const found: Record<string, boolean> = {};
     for (const [how, given] of Object.entries(looks)) {
@@ -190,10 +190,10 @@ describe('prepared statements of two sessions', () => {
       found[how] = await mixesStatements(client(...first), client(...second));
     }
     expect(found).to.deep.equal({
-      'each has its own': false,
+      'each client has its own session': false,
       'both have one': true,
-      'the first comes to the second’s': true,
-      'the first comes to a third': true,
+      'the first client gets the second client’s session': true,
+      'the first client gets a third session': true,
     });
   });
 });

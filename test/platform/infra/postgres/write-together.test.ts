@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { writeTogether } from '../../../../platform/infra/postgres/write-together.ts';
 
-describe('rows of several askers in one statement', () => {
+describe('writing rows of several callers in one statement', () => {
   const ended = (code: string) => Object.assign(new pg.DatabaseError(code, 0, 'error'), { code });
   const refusal = ended('22021');
-  /** A statement that is refused with any of these items. @returns what happened to each, and the statements */
+  /** Writes rows with a statement that fails if it contains any of these
+   * items. @returns Returns the outcome of each item, and the statements. */
   const written = async (items: readonly number[], bad: readonly number[], error: Error = refusal) => {
     const statements: number[][] = [];
     const ends = await writeTogether(items, async (some) => {
@@ -16,12 +17,12 @@ describe('rows of several askers in one statement', () => {
     return { statements, ends: ends.map((end) => ('error' in end ? 'refused' : end.result)) };
   };
 
-  it('are one statement if nothing is refused', async () => {
+  it('writes all rows in one statement if no item fails', async () => {
     expect(await written([1, 2, 3], [])).to.deep.equal({ statements: [[1, 2, 3]], ends: [10, 20, 30] });
     expect((await written([], [])).ends).to.deep.equal([]);
   });
 
-  it('are halved down to the refused item', async () => {
+  it('splits the batch in halves until only the failed item remains', async () => {
     expect(await written([1, 2, 3, 4, 5], [2])).to.deep.equal({
       statements: [[1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [1], [2], [3], [4, 5]],
       ends: [10, 'refused', 30, 40, 50],
@@ -29,7 +30,7 @@ describe('rows of several askers in one statement', () => {
     expect((await written([1, 2, 3, 4], [1, 4])).ends).to.deep.equal(['refused', 20, 30, 'refused']);
   });
 
-  it('fail together for any other reason', async () => {
+  it('fails all items together for any other reason', async () => {
     const away = ended('57P01');
     const failed: unknown = await written([1, 2], [2], away).catch((error: unknown) => error);
     expect(failed).to.have.property('code', '57P01');

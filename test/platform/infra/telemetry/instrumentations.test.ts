@@ -1,29 +1,31 @@
-/** The spans of instrumentations for requests, statements and errors that contain names and secrets, in a separate process. */
+/** Spans of instrumented requests, statements and errors that contain names and secrets, in a separate process. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
-import type { LeftSpan } from '../../../toolkit/stack/tracing.ts';
+import type { ExportedSpan } from '../../../toolkit/stack/tracing.ts';
 
 const needle = 'needle-mary-smith';
 
 describe('traced requests', () => {
   let printed = '';
-  let seen: Record<'untrusted' | 'probes' | 'left' | 'trusted', LeftSpan[]> & { got: string[][] };
+  let traces: Record<'untrusted' | 'probes' | 'disconnected' | 'trusted', ExportedSpan[]> & {
+    receivedHeaders: string[][];
+  };
   before('make them', function () {
     this.timeout(30_000);
     const args = [...scriptArguments('test/toolkit/stack/traced-requests-in-a-process.ts'), needle];
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: projectDirectory, encoding: 'utf8', env: {} });
     if (!stdout.startsWith('{')) throw new Error(stderr);
     printed = stdout;
-    seen = JSON.parse(stdout) as typeof seen;
+    traces = JSON.parse(stdout) as typeof traces;
   });
 
-  /** Each with the one above it, as the tree is read. */
-  const treeOf = (spans: readonly LeftSpan[]) =>
+  /** Each span with its parent, as "parent > span". */
+  const treeOf = (spans: readonly ExportedSpan[]) =>
     spans.map(({ name, parent }) => `${spans.find(({ spanId }) => spanId === parent)?.name ?? '-'} > ${name}`);
 
-  it('have a span for the request, each layer of Koa, the operation, statements and calls of others', () => {
-    expect(treeOf(seen.untrusted).toSorted()).to.deep.equal(
+  it('have spans for the request, each Koa layer, the operation, statements and outgoing calls', () => {
+    expect(treeOf(traces.untrusted).toSorted()).to.deep.equal(
       [
         '- > POST /v1/clubs/{clubId}',
         'POST /v1/clubs/{clubId} > middleware named',
@@ -37,12 +39,12 @@ describe('traced requests', () => {
         'createStudent > postgres lease_facts',
       ].toSorted(),
     );
-    expect(new Set(seen.untrusted.map(({ traceId }) => traceId)).size).to.equal(1);
+    expect(new Set(traces.untrusted.map(({ traceId }) => traceId)).size).to.equal(1);
   });
 
-  it('leave nothing of path, query, headers, bodies, statements, values and messages in a span', () => {
+  it('put nothing of path, query, headers, bodies, statements, values and messages into a span', () => {
     expect(printed).not.to.include(needle);
-    const names = [...seen.untrusted, ...seen.trusted].flatMap(({ attributes }) => Object.keys(attributes));
+    const names = [...traces.untrusted, ...traces.trusted].flatMap(({ attributes }) => Object.keys(attributes));
     expect([...new Set(names)].toSorted()).to.deep.equal([
       'db.postgresql.plan',
       'db.system.name',
@@ -55,29 +57,29 @@ describe('traced requests', () => {
     ]);
   });
 
-  it('give no header of tracing to any other server', () => {
-    expect(seen.got).to.have.length(12); // three of each request, of the probes too
-    for (const headers of seen.got) {
+  it('send no trace header to any other server', () => {
+    expect(traces.receivedHeaders).to.have.length(12); // Three spans of each request, also of the probes.
+    for (const headers of traces.receivedHeaders) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
     }
   });
 
-  it('belong to the trace of a trusted proxy, and of no other peer', () => {
-    const request = (spans: readonly LeftSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
-    expect(request(seen.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
-    expect(request(seen.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);
-    expect(request(seen.trusted).map(({ traceId, parent }) => [traceId, parent])).to.deep.equal([
+  it('continue the trace of a trusted proxy, and of no other peer', () => {
+    const request = (spans: readonly ExportedSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
+    expect(request(traces.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
+    expect(request(traces.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);
+    expect(request(traces.trusted).map(({ traceId, parent }) => [traceId, parent])).to.deep.equal([
       ['1'.repeat(32), '2'.repeat(16)],
     ]);
   });
 
   it('have no span for probes, with a query or without', () => {
-    expect(seen.probes).to.deep.equal([]);
+    expect(traces.probes).to.deep.equal([]);
   });
 
-  it('have no status where the caller has gone before an answer', () => {
-    expect(seen.left.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
+  it('have no status if the caller disconnects before the response', () => {
+    expect(traces.disconnected.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
       {
         name: 'POST /v1/clubs/{clubId}',
         failed: false,

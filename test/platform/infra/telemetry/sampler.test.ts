@@ -16,8 +16,8 @@ const remote = (isSampled: boolean) =>
 const settings = (sampler: Parameters<typeof samplerOf>[0]['sampler'], samplerShare = '1') =>
   samplerOf({ sampler, samplerShare });
 
-describe('which requests are kept', () => {
-  it('follows the standard variables, and the parent if they say so', () => {
+describe('the sampling decision for a request', () => {
+  it('follows the standard variables, and the parent if the variables request it', () => {
     const cases = [
       ['parentbased_always_on', '1', [true, true, false]],
       ['parentbased_always_off', '1', [false, true, false]],
@@ -26,30 +26,30 @@ describe('which requests are kept', () => {
       ['always_on', '1', [true, true, true]],
       ['always_off', '1', [false, false, false]],
     ] as const;
-    for (const [sampler, share, kept] of cases) {
+    for (const [sampler, share, decisions] of cases) {
       const { keepsRequest } = settings(sampler, share);
-      expect([ROOT_CONTEXT, remote(true), remote(false)].map(keepsRequest), sampler).to.deep.equal(kept);
+      expect([ROOT_CONTEXT, remote(true), remote(false)].map(keepsRequest), sampler).to.deep.equal(decisions);
     }
   });
 
-  it('follows no sampler that decides about each span anew', () => {
+  it('refuses a sampler that decides for each span separately', () => {
     const problems: string[] = [];
     readVariables(telemetryVariables, { OTEL_TRACES_SAMPLER: 'traceidratio' }, problems);
     expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['OTEL_TRACES_SAMPLER']);
   });
 
-  it('is about the share that is asked for', () => {
+  it('samples about the configured share', () => {
     const { keepsRequest } = settings('parentbased_traceidratio', '0.05');
-    const kept = Array.from({ length: 20_000 }, () => keepsRequest(ROOT_CONTEXT)).filter(Boolean).length;
-    expect(kept).to.be.within(700, 1_300); // 1,000, by ten standard deviations
+    const keptCount = Array.from({ length: 20_000 }, () => keepsRequest(ROOT_CONTEXT)).filter(Boolean).length;
+    expect(keptCount).to.be.within(700, 1_300); // 1,000, with a tolerance of ten standard deviations
   });
 
-  it('says whether it samples a share, because then the cost of each span counts', () => {
+  it('states whether it samples a share, because then the number of spans matters', () => {
     expect(settings('parentbased_traceidratio', '0.05').isShare).to.equal(true);
     expect(settings('parentbased_always_on').isShare).to.equal(false);
   });
 
-  it('is decided once: the span of a kept request is not decided about again', () => {
+  it('happens once: later spans of a sampled request follow it', () => {
     const { shouldSample } = settings('parentbased_traceidratio', '0');
     expect(shouldSample(ROOT_CONTEXT, '1'.repeat(32), 'GET', SpanKind.SERVER, {}, [])).to.deep.equal({
       decision: SamplingDecision.RECORD_AND_SAMPLED,
@@ -57,7 +57,7 @@ describe('which requests are kept', () => {
   });
 });
 
-describe('a request that comes', () => {
+describe('an incoming request', () => {
   const from = (remoteAddress: string, isSampled = true, url = '/v1/clubs') => ({
     url,
     socket: { remoteAddress },
@@ -73,11 +73,13 @@ describe('a request that comes', () => {
     expect(parents).to.deep.equal([undefined, '1'.repeat(32), undefined]);
   });
 
-  it('leaves no span if it is a probe, or not sampled', () => {
+  it('creates no span if it is a probe or is not sampled', () => {
     const incoming = createIncoming(settings('parentbased_always_on').keepsRequest);
     incoming.trust(() => true);
-    const kept = [from('10.0.0.1'), from('10.0.0.1', false), from('10.0.0.1', true, '/readyz')].map(incoming.parentOf);
-    expect(kept.map((parent) => parent && trace.getSpanContext(parent)?.spanId)).to.deep.equal([
+    const parents = [from('10.0.0.1'), from('10.0.0.1', false), from('10.0.0.1', true, '/readyz')].map(
+      incoming.parentOf,
+    );
+    expect(parents.map((parent) => parent && trace.getSpanContext(parent)?.spanId)).to.deep.equal([
       '2'.repeat(16),
       undefined,
       undefined,

@@ -11,7 +11,7 @@ const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
 const written = `00-${origin.traceId}-${origin.spanId}-01`;
 const nothing = () => Promise.resolve();
 
-/** Begins within a span what goes on after it. */
+/** Starts work within a span that continues after the span. */
 async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
   const { promise: ended, resolve: goOn } = Promise.withResolvers<void>();
   const { later } = await inSpan('request', {}, async () => ({ later: ended.then(work) }));
@@ -20,33 +20,33 @@ async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('spans, while tracing is off', () => {
-  it('are none: the work runs, and nothing is known of a trace', async () => {
+  it('do not exist: the work runs without a trace id', async () => {
     expect(isTracing()).to.equal(false);
     expect(await inSpan('work', {}, async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
-    failSpan(new Error('nobody hears it'));
+    failSpan(new Error('without a span'));
   });
 });
 
 describe('spans', () => {
   const spans = useTracing(() => now);
 
-  it('lie within the active one, which is what is written down for later', async () => {
-    const seen = await inSpan('outer', {}, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
+  it('have the active span as parent, and provide the traceparent for later work', async () => {
+    const ids = await inSpan('outer', {}, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
     const [inner, outer] = spans();
     expect([inner?.name, outer?.name]).to.deep.equal(['inner', 'outer']);
     expect(inner).to.include({ parent: outer?.spanId, traceId: outer?.traceId });
-    expect(seen).to.deep.equal([`00-${inner?.traceId}-${inner?.spanId}-01`, inner?.traceId]);
+    expect(ids).to.deep.equal([`00-${inner?.traceId}-${inner?.spanId}-01`, inner?.traceId]);
     expect(traceparent()).to.equal(undefined);
   });
 
-  it('go on in the trace of their cause for ten minutes', async () => {
+  it('continue the trace of their cause for ten minutes', async () => {
     await inSpan('step', { cause: { traceparent: written, at: now - longestTraceMs } }, nothing);
     const [step] = spans();
     expect(step).to.include({ traceId: origin.traceId, parent: origin.spanId });
     expect(step?.links).to.deep.equal([]);
   });
 
-  it('begin a trace with a link to their cause more than ten minutes later', async () => {
+  it('begin a new trace with a link to their cause after ten minutes', async () => {
     await inSpan('step', { cause: { traceparent: written, at: now - longestTraceMs - 1 } }, nothing);
     const [step] = spans();
     expect(step?.parent).to.equal(undefined);
@@ -61,38 +61,38 @@ describe('spans', () => {
     expect(spans()[0]?.links).to.deep.equal(['4'.repeat(16)]);
   });
 
-  it('are not kept where their cause was not', async () => {
+  it('are not recorded if their cause was not sampled', async () => {
     const cause = { traceparent: written.replace(/01$/, '00'), at: now };
-    const seen = await inSpan('step', { cause }, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
+    const ids = await inSpan('step', { cause }, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
     expect(spans()).to.deep.equal([]);
-    expect(seen[0]).to.match(new RegExp(`^00-${origin.traceId}-[0-9a-f]{16}-00$`));
-    expect(seen[1], 'for the log: nobody would find it').to.equal(undefined);
+    expect(ids[0]).to.match(new RegExp(`^00-${origin.traceId}-[0-9a-f]{16}-00$`));
+    expect(ids[1], 'the log has no trace id, because no trace would be found').to.equal(undefined);
   });
 
-  it('are none in a request that is not kept, and neither is what it causes', async () => {
-    const seen = await context.with(unkeptRequest, () => inSpan('work', {}, async () => [traceparent(), traceId()]));
+  it('are not recorded in an unsampled request, and neither is the work that it causes', async () => {
+    const ids = await context.with(unkeptRequest, () => inSpan('work', {}, async () => [traceparent(), traceId()]));
     expect(spans()).to.deep.equal([]);
-    expect(seen[0]).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
-    expect(seen[1]).to.equal(undefined);
+    expect(ids[0]).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(ids[1]).to.equal(undefined);
   });
 
-  it('begin in a sampled trace within an unsampled one', async () => {
+  it('begin in a sampled trace within an unsampled trace', async () => {
     const unkept = { traceparent: written.replace(/01$/, '00'), at: now };
     const work = () => inSpan('kept', { cause: { traceparent: written, at: now } }, () => inSpan('inner', {}, nothing));
     await inSpan('step', { cause: unkept }, work);
     expect(spans().map(({ name }) => name)).to.deep.equal(['inner', 'kept']);
   });
 
-  it('are none in what goes on once the span around it has ended', async () => {
+  it('are not created in work that continues after the surrounding span has ended', async () => {
     await afterItsSpan(() => inSpan('loop', {}, () => inSpan('statement', {}, nothing)));
     expect(spans().map(({ name }) => name)).to.deep.equal(['request']);
   });
 
-  it('that have ended are nothing that a row or a line goes on from', async () => {
+  it('are not the cause of later rows or lines after they have ended', async () => {
     expect(await afterItsSpan(async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
   });
 
-  it('fail by a code, never a message', async () => {
+  it('fail with a code, never with a message', async () => {
     const error = Object.assign(new Error('of mary@example.com'), { code: '23505' });
     const thrown = inSpan('step', {}, () => Promise.reject(error));
     expect(await thrown.catch((caught: unknown) => caught)).to.equal(error);
@@ -103,7 +103,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('have no attribute that is not on the list, and none that does not look like its kind', async () => {
+  it('have only listed attributes, and only values of the listed kind', async () => {
     const attributes = {
       'club.fact.type': 'student.created',
       'club.workflow.id': 'webhook-delivery/0190-7c',
@@ -122,7 +122,7 @@ describe('spans', () => {
     });
   });
 
-  it('go on from no text that is not a traceparent', async () => {
+  it('continue only from a valid traceparent', async () => {
     const texts = [null, '', 'x', `01${written.slice(2)}`, written.replaceAll('1', '0'), `${written}-more`];
     await eachCase(texts, async (text) => {
       await inSpan('step', { cause: { traceparent: text as string, at: now } }, nothing);

@@ -160,7 +160,7 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
       children.delete(child);
       const afterMs = performance.now() - endedAt;
       if (isEnding) progress(`  ${name} has ended after ${(afterMs / 1_000).toFixed(1)} s of ${graceMs / 1_000}`);
-      if (!isEnding && !isOver) faults.push(describeExit(child, { code, signal, asked: false }));
+      if (!isEnding && !isOver) faults.push(describeExit(child, { code, signal, wasRequested: false }));
       else if (!isOver && code !== 0)
         faults.push(
           `${name} ended with ${signal ?? `exit code ${code}`} after ${Math.round(afterMs / 1_000)} s of ${graceMs / 1_000}`,

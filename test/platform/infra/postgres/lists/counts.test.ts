@@ -53,7 +53,7 @@ async function buildCourses() {
 
 type Scene = Awaited<ReturnType<typeof buildCourses>>;
 
-/** Statements of many rows, of a part that a digit of the ids decides: what services do, and what only an operator could. */
+/** Statements over many rows, limited to ids with a given digit: statements of the service, and statements that only an operator runs. */
 const acts: Record<string, (scene: Scene, digit: number) => string> = {
   'students come': ({ clubId }) => `
     INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -79,7 +79,7 @@ const acts: Record<string, (scene: Scene, digit: number) => string> = {
      WHERE ${part(scene, digit)} ON CONFLICT DO NOTHING`,
   'certificates are revoked': (scene, digit) =>
     `UPDATE certificates SET revoked_at = now(), revoked_reason = 'error' WHERE ${part(scene, digit)}`,
-  'certificates are valid again': (scene, digit) =>
+  'The certificates become valid again.': (scene, digit) =>
     `UPDATE certificates SET revoked_at = NULL, revoked_reason = NULL WHERE ${part(scene, digit)}`,
 };
 
@@ -87,10 +87,10 @@ function part({ clubId }: Scene, digit: number): string {
   return `club_id = '${clubId}' AND right(id::text, 1) >= '${digit.toString(16)}'`;
 }
 
-/** A deadlock; a student who vanished while something of theirs was written. */
+/** Deadlocks, and writes for a student who was deleted meanwhile. */
 const refusals = new Set(['40P01', '23503']);
 
-/** A change that Postgres refused because of a conflict changed nothing, like a rolled-back change. */
+/** Postgres refused the change because of a conflict, so nothing changed, as after a rollback. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
   const { db } = await testDeps();
   const regret = new Error('undone');
@@ -104,7 +104,7 @@ async function perform(scene: Scene, act: string, digit: number, undone: boolean
     });
 }
 
-/** Every total of every list, as the lists give them and as counted one by one, at one moment. */
+/** Compares every total of every list with a count row by row, in one snapshot. */
 async function totals({ clubId, courses, deliveries }: Scene) {
   const source = await testDatabase();
   return source.transaction('REPEATABLE READ', async (tx) => {
@@ -141,7 +141,7 @@ describe('list totals', () => {
     undone: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   });
 
-  it('are exact at each moment, despite simultaneous changes, rollbacks and roll-ups', async () => {
+  it('are exact at each moment, despite simultaneous changes, rollbacks and rollups', async () => {
     const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
@@ -165,7 +165,7 @@ describe('list totals', () => {
     );
   }).timeout(120_000);
 
-  it('stay the same after a complete rollup, and tallies of zero are deleted', async () => {
+  it('stay the same after a complete rollup, which deletes tallies of zero', async () => {
     const { db } = await testDeps();
     const scene = await buildCourses();
     for (let n = 0; n < 3; n++) await perform(scene, 'students come', n, false);
@@ -179,7 +179,7 @@ describe('list totals', () => {
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
-  it('do not note a change of columns that no total counts', async () => {
+  it('record no change of columns that no total counts', async () => {
     const { db } = await testDeps();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);

@@ -8,32 +8,32 @@ import { sql } from '../../../../../platform/infra/postgres/sql.ts';
 import { buildClub, buildStudent } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
-/** @returns the names of the club's students that a search finds */
+/** @returns Returns the names of the club's students that a search finds. */
 async function found(clubId: Id, q: string): Promise<string[]> {
   const { db, storage } = await testDeps();
   const { rows } = await listStudents(db, storage, clubId, { page: 1, page_size: 100, q });
   return rows.map(({ name }) => name).toSorted();
 }
 
-describe('the search of names', () => {
+describe('the search for names', () => {
   for (const [what, spellings] of [
     [
-      'accents, composed, decomposed and left out',
+      'accents, composed, decomposed and omitted',
       ['José Conceição', 'Jose\u0301 Conceic\u0327a\u0303o', 'jose conceicao'],
     ],
     [
-      'alef, hamza, yeh, heh and vowels of Arabic',
+      'alef, hamza, yeh, heh and vowel marks of Arabic',
       ['أحمد علي فاطمة', 'احمد علی فاطمه', 'أَحْمَد عَلِي فاطِمة', 'احـمد علي فاطمة'],
     ],
     ['full-width and plain letters', ['ＡＮＡ Ｌｉｍａ', 'Ana Lima', 'ana lima']],
     ['half-width and full-width kana', ['ヤマダ ガク', 'ﾔﾏﾀﾞ ｶﾞｸ', 'ヤマタ\u3099 カ\u3099ク']],
     ['the dotted and the dotless i of Turkish', ['İpek Işık', 'ipek ışık', 'Ipek Isik']],
-    ['stress and yo of Russian', ['Семён', 'Семен', 'СЕМЁН']],
+    ['stress marks and the letter yo of Russian', ['Семён', 'Семен', 'СЕМЁН']],
     ['niqqud', ['שָׁלוֹם', 'שלום']],
     ['nuktas', ['फ़राह', '\u095eराह', 'फराह']],
     ['digits of other scripts', ['Grupo 42', 'Grupo ٤٢', 'Grupo ４２']],
   ] as const)
-    it(`finds each spelling by each other: ${what}`, async () => {
+    it(`finds each spelling by each other spelling: ${what}`, async () => {
       const { id: clubId } = await buildClub();
       for (const name of spellings) await buildStudent(clubId, { name: tidyName(name) });
       await buildStudent(clubId, { name: 'Zzz' });
@@ -41,7 +41,7 @@ describe('the search of names', () => {
       for (const q of spellings) expect(await found(clubId, q), q).to.deep.equal(all);
     });
 
-  it('finds no other name, and takes wildcards as they are', async () => {
+  it('finds no other name, and takes wildcards literally', async () => {
     const { id: clubId } = await buildClub();
     for (const name of ['か', 'が', '100%', '１００％', 'Ａ＿Ｂ', 'AxB']) await buildStudent(clubId, { name });
     expect(await found(clubId, 'が')).to.deep.equal(['が']);
@@ -56,7 +56,7 @@ describe('the search of names', () => {
     expect(await found(clubId, 'ＺＯＥ．')).to.deep.equal(['Zoe']);
   });
 
-  it('folds the names that were written before there was a trigger, batch by batch', async () => {
+  it('folds names that are older than the trigger, in batches', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
@@ -75,7 +75,7 @@ describe('the search of names', () => {
     expect(await found(clubId, 'jose')).to.deep.equal(['José']);
   });
 
-  it('follows a changed name, and forgets a removed name', async () => {
+  it('follows a changed name, and forgets a deleted name', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const { id } = await buildStudent(clubId, { name: 'José' });
@@ -87,7 +87,7 @@ describe('the search of names', () => {
     expect(rows).to.deep.equal([{ name_folded: null }]);
   });
 
-  it('has one spelling for a spelling, and for texts that are canonically equal', async () => {
+  it('folds canonically equivalent texts to one form', async () => {
     const source = await testDatabase();
     const text = fc.string({
       unit: fc.oneof(
@@ -109,7 +109,7 @@ describe('the search of names', () => {
     );
   });
 
-  it('reads the index of folded names for a rare text', async () => {
+  it('uses the index of folded names for a rare text', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     await source.query(

@@ -4,7 +4,7 @@ import { likePattern } from '../../../../../platform/core/text.policy.ts';
 import { testDatabase } from '../../../../toolkit/stack/database.ts';
 
 describe('likePattern', () => {
-  it('makes ILIKE in Postgres find a text literally', async () => {
+  it('escapes a text so that ILIKE in Postgres finds it literally', async () => {
     const source = await testDatabase();
     const letters = fc.string({ unit: fc.constantFrom('a', 'B', '%', '_', '\\', "'", ' '), maxLength: 8 });
     await fc.assert(

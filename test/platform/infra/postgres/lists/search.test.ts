@@ -14,8 +14,8 @@ describe('search in a list of 12,000 students', () => {
   before(async () => {
     const source = await testDatabase();
     clubId = (await buildClub()).id;
-    // From the oldest: one of 2,000 is called Rare, the oldest 50 are Ancient, one of 3 is Common; the very first is Qz; the newest
-    // 10 and the oldest 20 are Fresh.
+    // The oldest 50 students are called Ancient, one of 2,000 Rare, one of 3 Common. The very first is Qz; the newest 10 and the oldest 20
+    // are Fresh.
     await source.query(
       `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
        SELECT gen_random_uuid(), $1,
@@ -51,7 +51,7 @@ describe('search in a list of 12,000 students', () => {
     expect([total, numbers(names)]).to.deep.equal([25, downwards(50, 2, 25)]);
   });
 
-  it('finds the newest 1,000 for common text, page by page', async () => {
+  it('finds the newest 1,000 students for a common text, page by page', async () => {
     for (const [q, step] of [
       ['common', 3],
       ['example', 1],
@@ -65,14 +65,13 @@ describe('search in a list of 12,000 students', () => {
     }
   });
 
-  it('looks for text without three letters or digits in a row among the newest 10,000', async () => {
+  it('searches only the newest 10,000 students for a text without three letters or digits in a row', async () => {
     const { total, names } = await list({ q: 'qz' });
     expect([total, numbers(names)]).to.deep.equal([1, [6_000]]);
   });
 
   it('finds nothing for a text that no record has', async () => {
-    for (const q of ['nobody of this name', 'xq', '%%'])
-      expect(await list({ q }), q).to.deep.equal({ names: [], total: 0 });
+    for (const q of ['no such name', 'xq', '%%']) expect(await list({ q }), q).to.deep.equal({ names: [], total: 0 });
   });
 
   const found = async (text: string, rules: Partial<typeof searchRules>) => {
@@ -92,13 +91,13 @@ describe('search in a list of 12,000 students', () => {
     return numbers(ids.map((id) => names.get(id) ?? ''));
   };
 
-  it('finds all of a text that is common among the newest and rare before them', async () => {
+  it('finds all students of a text that is common among the newest and rare among older students', async () => {
     const all = [...downwards(12_000, 1, 10), ...downwards(20, 1, 20)];
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 100 })).to.deep.equal(all);
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 8 })).to.deep.equal(all.slice(0, 8));
   });
 
-  it('finds the newest when there are more than the limit, by each search plan', async () => {
+  it('finds the newest students if more than the limit match, by each query plan', async () => {
     expect(await found('rare', { max: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('rare', { max: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('common', { max: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));

@@ -16,7 +16,7 @@ describe('tally of a mutation run', () => {
     const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'invalid'] as const;
     const tally = tallyOf(results.map((result) => ({ result, line: `the line of ${result}` })));
     expect(mutationLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
-    expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung\. [^]*\nthe line of hung\n/);
+    expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung and were stopped[^]*\nthe line of hung\n/);
   });
 
   it('is 1 without any change', () => {

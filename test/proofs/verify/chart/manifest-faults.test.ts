@@ -48,7 +48,7 @@ describe('faults of manifests that no schema describes', () => {
     const twice = { ...container, env: [...container.env, ...container.env.slice(0, 1)] };
     const account: Resource = { kind: 'ServiceAccount', metadata: { name: 'club' } };
     const cases: [Resource[], string][] = [
-      [[api, api], 'two resources have one name'],
+      [[api, api], 'two resources have the same name'],
       [[{ kind: 'ConfigMap', metadata: { name: 'c' } }], 'it makes Secrets or ConfigMaps: hooks would run before them'],
       [[withPods('Deployment', 'api', plainSecret)], 'Deployment api shows the secret MASTER_KEY'],
       [[withPods('Deployment', 'api', unmounted)], 'Deployment api: MASTER_KEY_FILE names a file that is not mounted'],

@@ -89,7 +89,7 @@ async function rateOf(bytes: number, work: () => Promise<void>): Promise<number>
   return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
-/** Measures a bare multipart upload. With one parallel part it holds as many bytes as our code: a part in transfer, and a part that fills. */
+/** Measures a bare multipart upload. Like our code, an upload with one parallel part holds a part in transfer and a part that fills. */
 function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: number): Promise<number> {
   const params = { Bucket, Key: 'bench/bare', Body: Readable.from(pieces(bytes)) };
   return rateOf(bytes, async () => {

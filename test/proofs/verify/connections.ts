@@ -170,11 +170,13 @@ async function refuseTemporal(scene: Scene): Promise<void> {
     'does not accept our client certificate',
   ]);
   const unknown = { TEMPORAL_ADDRESS: keyed.address, TEMPORAL_TLS: 'true' };
-  await refuses(scene, 'a server of an unknown authority', 'worker', unknown, ['of an authority that we do not know']);
+  await refuses(scene, 'a server of an unknown authority', 'worker', unknown, [
+    'has a certificate of an unknown authority',
+  ]);
   await refuses(scene, 'no TLS to a server of TLS', 'worker', { TEMPORAL_ADDRESS: keyed.address }, [
     'uses TLS, and we do not: set TEMPORAL_TLS to true',
   ]);
-  await refuses(scene, 'no API key', 'worker', tlsTo(scene, keyed), ['refuses us without an API key']);
+  await refuses(scene, 'no API key', 'worker', tlsTo(scene, keyed), ['requires an API key: set']);
   const wrongKey = { ...tlsTo(scene, keyed), TEMPORAL_API_KEY: 'another' };
   await refuses(scene, 'a wrong API key', 'worker', wrongKey, ['refuses the key of TEMPORAL_API_KEY']);
 
@@ -192,7 +194,7 @@ async function refuseTemporal(scene: Scene): Promise<void> {
   );
   const others = { TEMPORAL_TLS_SERVER_CA_CERT_PATH: file };
   await refuses(scene, 'a server that is too old', 'worker', { ...others, TEMPORAL_ADDRESS: old.address }, [
-    'The Temporal server is 1.29.0; 1.29.1 or later is needed',
+    'The Temporal server is 1.29.0. This service needs 1.29.1 or later',
   ]);
   const newNamespace = { TEMPORAL_NAMESPACE: 'not-there' };
   await refuses(scene, 'a namespace that is not there', 'worker', newNamespace, [
@@ -253,9 +255,9 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   const { site } = scene;
   const direct = databaseUrlOf(scene);
   const transactions = { DATABASE_URL: pooler.url('transaction') };
-  const unheard = 'A listener at DATABASE_URL does not hear what is notified at DATABASE_URL';
+  const notReceived = 'A listener at DATABASE_URL does not receive the notifications of DATABASE_URL';
   for (const command of ['api', 'worker', 'migrate'] as const)
-    await refuses(scene, `${command}: LISTEN by a pool of transactions`, command, transactions, [unheard]);
+    await refuses(scene, `${command}: LISTEN by a pool of transactions`, command, transactions, [notReceived]);
 
   const bare = new URL(direct);
   await withPostgres(direct, (client) => client.query(`CREATE ROLE bare LOGIN SUPERUSER PASSWORD 'bare'`));

@@ -123,7 +123,7 @@ describe('tally of the mentorship proof', () => {
     expect(canceled.othersMissing).to.deep.equal(['s1 mentorship_canceled 1', 's1 mentorship_mentor_canceled 1']);
   });
 
-  it('reports a session of a removed student that was not canceled, and a cancellation that its mentor did not get', () => {
+  it('reports a session of a removed student that was not canceled, or whose mentor got no mail', () => {
     const sessions = [{ ...session, isRemoved: true }];
     expect(tallied({ sessions }).lostSessions).to.deep.equal(['s1 of a removed student is not canceled']);
     const times = [time, { ...time, sequence: 1, status: 'canceled', at: minutes(-2) }];
@@ -142,7 +142,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ received: [...right.received, arrival('h')] })).to.deep.equal({ ...nothing, repeated: 1 });
   });
 
-  it('reports a reminder of a time that the session left before the reminder was due, even if it arrives late', () => {
+  it('reports a late reminder of a time that the session had left before the reminder was due', () => {
     const after = moved(1);
     const received = [...right.received, arrival('b1'), arrival('mb1')];
     const wrongReminder = tallied({ ...after, mails: [...right.mails, ...mailsOfMove], received });
@@ -182,7 +182,7 @@ describe('tally of the mentorship proof', () => {
     ]);
   });
 
-  it('counts a session as lost if it is missing, differs from the last answer to its student, or was never answered', () => {
+  it('counts a session as lost if it is missing, was never answered, or differs from the last answer', () => {
     const [toldSession] = right.toldSessions;
     if (!toldSession) throw new Error('The evidence has no session');
     expect(tallied({ toldSessions: [{ ...toldSession, startsAt: minutes(2_000) }] }).lostSessions).to.have.length(1);

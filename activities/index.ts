@@ -8,7 +8,7 @@ import { stepImport } from '../domain/access/imports/step.ts';
 import { tendAutomationGate } from '../domain/automations/gate.ts';
 import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
-import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
+import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import { mailKinds, mediaUses } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';

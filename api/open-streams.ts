@@ -2,7 +2,7 @@
  * The open event streams of this process. They are bounded for each caller, each club and in total, and end with their session (DEC-11,
  * DEC-58, DEC-121).
  */
-import { findLivingSessions } from '../domain/identity/sessions.ts';
+import { findLivingSessions } from '../domain/identity/sessions/sessions.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';

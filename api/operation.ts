@@ -1,7 +1,7 @@
 /** The type of a handler. The contract defines its types. A handler gets a checked request, and returns only the body. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
-import type { PublishingDeps } from '../domain/automations/publishing.ts';
+import type { PublishingDeps } from '../domain/automations/versions/publishing.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
 import type { NewClubs } from '../domain/clubs/organizations.ts';
 import type { Role } from '../entities/clubs/values.ts';
@@ -13,7 +13,7 @@ import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
-import type { SessionFinder } from '../domain/identity/session-finder.ts';
+import type { SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';

@@ -9,7 +9,7 @@ import { mediaUses } from '../domain/contexts.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
-import { createSessionFinder } from '../domain/identity/session-finder.ts';
+import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';

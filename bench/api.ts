@@ -3,7 +3,7 @@ import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';
 import { newId } from '../platform/core/ids.ts';
-import { openSession } from '../domain/identity/sessions.ts';
+import { openSession } from '../domain/identity/sessions/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { onFreshStack, progress, reportBeside, type Round } from './support.ts';

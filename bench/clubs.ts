@@ -1,7 +1,7 @@
 /** Clubs for measurements through the API: an owner with a session, and room for any number of students. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../domain/clubs/organizations.ts';
-import { openSession } from '../domain/identity/sessions.ts';
+import { openSession } from '../domain/identity/sessions/sessions.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Transaction } from '../platform/infra/postgres/database.ts';
 

@@ -1,6 +1,6 @@
 /** Finds characters that no text of a request may contain, because Postgres cannot store them: a NUL byte and a lone surrogate. */
 import { jsonBounds } from '../platform/core/json.ts';
-import { isStorableText } from '../platform/core/storable-text.ts';
+import { isStorableText } from '../platform/core/text/storable-text.ts';
 import { isObject, type JsonObject } from './openapi.ts';
 
 /** The maximum nesting of objects and arrays. Deeper requests are refused. */

@@ -3,8 +3,8 @@ import { Ajv2020, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { errorStatus } from '../platform/core/error-codes.ts';
-import { visibleCharacter } from '../platform/core/text.policy.ts';
-import { safeText, textKinds, type TextKind } from '../platform/core/written-text.ts';
+import { visibleCharacter } from '../platform/core/text/text.policy.ts';
+import { safeText, textKinds, type TextKind } from '../platform/core/text/written-text.ts';
 import { contractDocument } from './document.ts';
 import { dereference, isObject, isReference, type ContractDocument, type SchemaObject } from './openapi.ts';
 import { isJudged } from './rules/error-codes.ts';
@@ -66,7 +66,7 @@ const patternsOfTheContract = Object.assign(
   { code: 'new RegExp' },
 );
 
-/** `x-text` says how a text is read (`platform/core/written-text.ts`). The check replaces the text by its safe form. */
+/** `x-text` says how a text is read (`platform/core/text/written-text.ts`). The check replaces the text by its safe form. */
 const safeTexts = {
   keyword: 'x-text',
   type: 'string',

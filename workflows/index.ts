@@ -1,7 +1,7 @@
 /** Every workflow type that workers run. Most are one step, repeated until its row has ended (ENG-1). */
 import type { Activities } from '../activities/index.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
-import { inAbout } from '../platform/core/durations.policy.ts';
+import { inAbout } from '../platform/core/time/durations.policy.ts';
 import { stepWorkflow, untilItSucceeds } from './step-workflow.ts';
 
 export { beginDigests } from './begin-digests.ts';

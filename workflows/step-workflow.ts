@@ -12,7 +12,7 @@ import {
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
-import { inAbout } from '../platform/core/durations.policy.ts';
+import { inAbout } from '../platform/core/time/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
 import type { PutOffStep } from '../platform/engine/put-off.ts';
 

@@ -2,7 +2,7 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
-import { inAbout } from '../platform/core/durations.policy.ts';
+import { inAbout } from '../platform/core/time/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
 const limits = { startToCloseTimeout: '30s' } as const; // an attempt takes 15 s; longer than the lease's 25 s, so that a retry finds the lease expired

@@ -4,7 +4,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { standardAccent } from '../../domain/branding/branding.ts';
 import { footerHtml } from '../../domain/branding/html.ts';
 import type { Direction } from '../../domain/language/bidi.policy.ts';
-import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 
 type PublicBranding = RecordOf<'PublicBranding'>;
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
-import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
 import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 

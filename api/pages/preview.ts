@@ -5,9 +5,9 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { MessageKey } from '../../domain/language/arguments.ts';
 import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
-import { noWayOut } from '../../domain/campaigns/preview.ts';
+import { noWayOut } from '../../domain/campaigns/drafts/preview.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
-import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
 
 type Preview = RecordOf<'CampaignPreviewPage'>;

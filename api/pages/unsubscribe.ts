@@ -5,7 +5,7 @@ import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import type { DomainError } from '../../platform/core/errors.ts';
-import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
 import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 

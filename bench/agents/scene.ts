@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import type { Child } from '../../dev/stack/children.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { openSession } from '../../domain/identity/sessions.ts';
+import { openSession } from '../../domain/identity/sessions/sessions.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';

@@ -1,8 +1,8 @@
 /** Clubs whose automations start with a tag: facts are committed, and runs are counted. */
 import type { DataSource } from 'typeorm';
-import { createAutomation } from '../../domain/automations/drafts.ts';
-import type { Step } from '../../domain/automations/definition.policy.ts';
-import { publishAutomation } from '../../domain/automations/publishing.ts';
+import { createAutomation } from '../../domain/automations/versions/drafts.ts';
+import type { Step } from '../../domain/automations/versions/definition.policy.ts';
+import { publishAutomation } from '../../domain/automations/versions/publishing.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { recordFacts } from '../../platform/engine/facts.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';

@@ -1,5 +1,5 @@
 /** Runs and steps a second, from committed facts to ended runs, compared with the bare engine with equally many empty activities. */
-import type { Step } from '../../domain/automations/definition.policy.ts';
+import type { Step } from '../../domain/automations/versions/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { progress, reportBeside, type Round } from '../support.ts';
 import type { Scene } from '../webhooks/scene.ts';

@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { freePorts, host } from '../../dev/stack/ports.ts';
-import { createCampaign } from '../../domain/campaigns/drafts.ts';
+import { createCampaign } from '../../domain/campaigns/drafts/drafts.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
 import { setSender } from '../../domain/mail/sending/sender.ts';

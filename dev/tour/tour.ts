@@ -9,15 +9,15 @@ import { defaultLanguage, type OfferedLanguage } from '../../domain/language/lan
 import type { Authority } from '../stack/certificates.ts';
 import { host } from '../stack/ports.ts';
 import { startReceiver } from '../clients/receiver.ts';
-import { agentAnswers } from './agent.ts';
-import { throttledEndpointRecovers } from './breaker.ts';
-import { automationRuns } from './automation.ts';
-import { campaignIsMailed } from './campaign.ts';
-import { secretIsRotated } from './rotation.ts';
-import { fromSaleToCertificate } from './sale.ts';
+import { agentAnswers } from './scenes/agent.ts';
+import { throttledEndpointRecovers } from './scenes/breaker.ts';
+import { automationRuns } from './scenes/automation.ts';
+import { campaignIsMailed } from './scenes/campaign.ts';
+import { secretIsRotated } from './scenes/rotation.ts';
+import { fromSaleToCertificate } from './scenes/sale.ts';
 import { setScene, type Say, type Scene } from './scene.ts';
-import { fromSignUpToDelivery } from './sign-up.ts';
-import { wholeClubIsOpened } from './whole-club.ts';
+import { fromSignUpToDelivery } from './scenes/sign-up.ts';
+import { wholeClubIsOpened } from './scenes/whole-club.ts';
 import { inColumns } from './words/columns.ts';
 import type { TourKey } from './words/words.ts';
 

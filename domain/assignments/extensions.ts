@@ -8,7 +8,7 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import { lockAssignment, presentDates, requireAssignment } from './assignments.ts';
 import { datesInForce, type Dates } from './assignments.policy.ts';
 

@@ -5,7 +5,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import { requestMail } from '../mail/transactional/requests.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { attach } from './attachments.ts';

@@ -11,7 +11,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { lockVisibleLessonForShare } from '../learning/courses/classroom.ts';
 import { keepSentFiles, releaseFiles } from '../media/purposes/unsent-files.ts';

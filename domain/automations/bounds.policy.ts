@@ -3,7 +3,7 @@
  * The functions are pure.
  */
 import { conditionRules } from '../conditions/bounds.policy.ts';
-import { branches, triggerLists, type Definition, type Step, type Wait } from './definition.policy.ts';
+import { branches, triggerLists, type Definition, type Step, type Wait } from './versions/definition.policy.ts';
 
 const definitionRules = {
   depth: 10,

@@ -4,10 +4,10 @@
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
-import { nextMinuteOfDay } from '../../platform/core/local-time.ts';
+import { nextMinuteOfDay } from '../../platform/core/time/local-time.ts';
 import type { Condition, Rule } from '../conditions/conditions.ts';
 import { minutesOf } from './bounds.policy.ts';
-import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './definition.policy.ts';
+import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './versions/definition.policy.ts';
 
 /** The facts at a look. */
 export interface Seen {

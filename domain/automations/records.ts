@@ -6,7 +6,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
-import type { Definition } from './definition.policy.ts';
+import type { Definition } from './versions/definition.policy.ts';
 import { countRuns } from './tallies.ts';
 
 export const summaryColumns = columns(Automation, [

@@ -7,7 +7,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { setImagesOf } from '../campaigns/images.ts';
+import { setImagesOf } from '../campaigns/drafts/images.ts';
 import { findAutomation, readAutomation, type AutomationRow, type Revised } from './records.ts';
 
 /** No more students enter, and each run is held at its step. @throws DomainError not_found, automation_state */

@@ -1,5 +1,5 @@
 /** The end of a run's wait at a step. On a developer's machine waits can be shortened. The functions are pure. */
-import type { Step } from './definition.policy.ts';
+import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 
 /** The settings that decide the end of a wait, besides the step. */

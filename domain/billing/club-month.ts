@@ -1,7 +1,7 @@
 /** The month of a club in its time zone, by which the AI budget, its add-ons and overages are counted. */
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { localMonthOf, type LocalMonth } from '../../platform/core/local-time.ts';
+import { localMonthOf, type LocalMonth } from '../../platform/core/time/local-time.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 

@@ -11,7 +11,7 @@ import {
   type PlanStatus,
   type Resource,
 } from '../../entities/billing/values.ts';
-import type { LocalMonth } from '../../platform/core/local-time.ts';
+import type { LocalMonth } from '../../platform/core/time/local-time.ts';
 import { isIn, readClubMonth } from './club-month.ts';
 import { addOns, plans } from './plans.policy.ts';
 

@@ -1,5 +1,5 @@
 /** The parts of mails and pages that show a club's branding. All text that people wrote is escaped. */
-import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
 import type { Branding } from './branding.ts';
 

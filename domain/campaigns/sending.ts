@@ -30,7 +30,7 @@ import { identifyingHeaders } from '../mail/notices/mail-event.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { unsubscribeToken } from '../mail/suppressions/unsubscribe-link.ts';
-import type { ImageDeps } from './images.ts';
+import type { ImageDeps } from './drafts/images.ts';
 import { findCampaign } from './records.ts';
 import { pause } from './states.ts';
 

@@ -5,15 +5,15 @@ import type { CampaignStatus, PauseReason } from '../../entities/campaigns/value
 import { Club } from '../../entities/clubs/club.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { instantOf } from '../../platform/core/local-time.ts';
+import { instantOf } from '../../platform/core/time/local-time.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { outcomeUnknown } from '../mail/sending/recipients.policy.ts';
-import { emailProblems, schedulingProblems } from './checks.ts';
-import { setImagesOf } from './images.ts';
+import { emailProblems, schedulingProblems } from './drafts/checks.ts';
+import { setImagesOf } from './drafts/images.ts';
 import { readRates } from './rates.ts';
 import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 

@@ -6,12 +6,12 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columns, selection, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { plainName } from '../../platform/core/names.ts';
+import { plainName } from '../../platform/core/text/names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
-import { foldEmail } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { requestInvitation } from '../mail/transactional/requests.ts';
-import { openAdministratorSession } from '../identity/administrator-accounts.ts';
+import { openAdministratorSession } from '../identity/accounts/administrator-accounts.ts';
 import {
   invitationOfToken,
   spendToken,
@@ -19,8 +19,8 @@ import {
   tokenLifetimeMs,
   withdrawTokensOf,
 } from '../mail/codes/one-time-tokens.ts';
-import { requireStrongPassword, requireUnknown } from '../identity/password-rules.ts';
-import { hashPassword } from '../identity/passwords.ts';
+import { requireStrongPassword, requireUnknown } from '../identity/passwords/password-rules.ts';
+import { hashPassword } from '../identity/passwords/passwords.ts';
 import { rolesGivenBy, rolesNoLongerGiven } from './roles.policy.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 

@@ -5,7 +5,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { plainName } from '../../platform/core/names.ts';
+import { plainName } from '../../platform/core/text/names.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';

@@ -8,8 +8,8 @@ import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { plainName } from '../../platform/core/names.ts';
-import { isZoneName } from '../../platform/core/time-zones.ts';
+import { plainName } from '../../platform/core/text/names.ts';
+import { isZoneName } from '../../platform/core/time/time-zones.ts';
 import { changeSlug } from './slugs.ts';
 
 type ClubRecord = RecordOf<'Club'>;

@@ -1,17 +1,17 @@
 /** Sign-up of an administrator with an organization. The answer does not reveal whether the e-mail is known. */
 import { Administrator } from '../../entities/identity/administrator.ts';
-import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
-import { noteOffer } from '../identity/confirmation.ts';
-import { requireStrongPassword } from '../identity/password-rules.ts';
-import { hashPassword, passwordMatches } from '../identity/passwords.ts';
+import { findAdministratorByEmail } from '../identity/accounts/administrator-accounts.ts';
+import { noteOffer } from '../identity/accounts/confirmation.ts';
+import { requireStrongPassword } from '../identity/passwords/password-rules.ts';
+import { hashPassword, passwordMatches } from '../identity/passwords/passwords.ts';
 import type { OfferedLanguage } from '../language/languages.ts';
 import { requestMail } from '../mail/transactional/requests.ts';
 import type { VaultDeps } from '../deps.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { foldEmail } from '../../platform/core/text.policy.ts';
-import { plainName } from '../../platform/core/names.ts';
+import { foldEmail } from '../../platform/core/text/text.policy.ts';
+import { plainName } from '../../platform/core/text/names.ts';
 import { createOrganization, type NewClubs } from './organizations.ts';
 
 /**

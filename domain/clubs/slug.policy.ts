@@ -1,5 +1,5 @@
 /** A club's slug: its own part of the classroom's host name. */
-import { withoutEnds } from '../../platform/core/ends.policy.ts';
+import { withoutEnds } from '../../platform/core/text/ends.policy.ts';
 
 /** A DNS label has at most 63 characters. This length leaves room for a suffix. */
 const maxLength = 40;

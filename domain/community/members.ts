@@ -10,7 +10,7 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import { endMembership } from './memberships.ts';
 import { requireSpace } from './spaces.ts';
 

@@ -3,11 +3,11 @@ import { CommunityMembership } from '../../entities/community/community-membersh
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { instantOf } from '../../platform/core/instants.ts';
+import { instantOf } from '../../platform/core/time/instants.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { given, sql } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { hasLeftDigests } from '../joining/digests.ts';
 import { followAccess } from '../joining/joining.ts';

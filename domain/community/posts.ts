@@ -4,7 +4,7 @@ import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';

@@ -4,7 +4,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { findVisibleComment, type CommentRef } from './comments.ts';
 import { findVisiblePost } from './posts.ts';

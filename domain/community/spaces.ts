@@ -3,7 +3,7 @@ import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';

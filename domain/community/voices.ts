@@ -7,7 +7,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import { isSeen, spacesOf } from './classroom.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 

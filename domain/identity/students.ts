@@ -11,7 +11,7 @@ import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../platform/infra/postgres/lists/folded-names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
-import { emailPattern, tidyName } from '../../platform/core/text.policy.ts';
+import { emailPattern, tidyName } from '../../platform/core/text/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
 /** Every listed student has an address, because only removal deletes it. */

@@ -3,7 +3,7 @@
  */
 import { isPluralElement, isSelectElement, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { IntlMessageFormat } from 'intl-messageformat';
-import { zoneHere } from '../../platform/core/time-zones.ts';
+import { zoneHere } from '../../platform/core/time/time-zones.ts';
 import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';

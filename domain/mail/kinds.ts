@@ -1,7 +1,7 @@
 /** Each context says for its own mails which rows a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
+import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 

@@ -1,5 +1,5 @@
 /** Names of files, as people write them and as headers contain them. */
-import { hasVisible } from '../../platform/core/text.policy.ts';
+import { hasVisible } from '../../platform/core/text/text.policy.ts';
 
 // oxlint-disable-next-line no-control-regex -- a name must not contain these characters
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;

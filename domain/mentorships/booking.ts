@@ -12,7 +12,7 @@ import { prepared, preparedRows } from '../../platform/infra/postgres/prepared.t
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
-import { lockStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { requestMail } from '../mail/transactional/requests.ts';
 import { lockMentor, lockOpenMentorship, type SeenMentorship } from './classroom.ts';

@@ -4,7 +4,7 @@
  */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
-import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
+import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';

@@ -6,7 +6,7 @@ import type { MentorshipStatus } from '../../entities/mentorships/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { tidyName } from '../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';

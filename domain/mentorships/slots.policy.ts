@@ -4,8 +4,8 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
-import { firstInstantAt, localAt } from '../../platform/core/local-time.ts';
-import { zoneHere } from '../../platform/core/time-zones.ts';
+import { firstInstantAt, localAt } from '../../platform/core/time/local-time.ts';
+import { zoneHere } from '../../platform/core/time/time-zones.ts';
 
 /** The properties of a mentorship that decide which sessions it offers. */
 export interface Offer {

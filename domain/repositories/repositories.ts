@@ -5,7 +5,7 @@ import type { RepositoryStatus } from '../../entities/repositories/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { tidyName } from '../../platform/core/text.policy.ts';
+import { tidyName } from '../../platform/core/text/text.policy.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';

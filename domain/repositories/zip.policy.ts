@@ -2,7 +2,7 @@
  * The layout of a ZIP archive of uncompressed files, computed only from names, sizes and checksums. So the exact length is known before a
  * byte is read, and any part of the archive can be served (REPO-6). It follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
  */
-import { withoutEnd } from '../../platform/core/ends.policy.ts';
+import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
 /** A file of the archive. */
 export interface ZipFile {

@@ -6,18 +6,18 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { plainName } from '../../platform/core/names.ts';
+import { plainName } from '../../platform/core/text/names.ts';
 import type { VaultDeps } from '../deps.ts';
-import { foldEmail } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';
 import type { OfferedLanguage } from '../language/languages.ts';
 import { requestMail } from '../mail/transactional/requests.ts';
-import { noteOffer, type Offer } from '../identity/confirmation.ts';
-import { noteNetwork, requireFewPending } from '../identity/pending-sign-ups.ts';
-import { requireStrongPassword } from '../identity/password-rules.ts';
-import { hashPassword, passwordMatches } from '../identity/passwords.ts';
-import { findStudentByEmail, type KnownStudent } from '../identity/student-accounts.ts';
+import { noteOffer, type Offer } from '../identity/accounts/confirmation.ts';
+import { noteNetwork, requireFewPending } from '../identity/accounts/pending-sign-ups.ts';
+import { requireStrongPassword } from '../identity/passwords/password-rules.ts';
+import { hashPassword, passwordMatches } from '../identity/passwords/passwords.ts';
+import { findStudentByEmail, type KnownStudent } from '../identity/accounts/student-accounts.ts';
 
 export interface SignUp {
   name: string;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { previewToken } from '../../domain/campaigns/preview-tokens.ts';
-import { fillEmailKeys } from '../../domain/identity/email-keys.ts';
+import { previewToken } from '../../domain/campaigns/drafts/preview-tokens.ts';
+import { fillEmailKeys } from '../../domain/identity/accounts/email-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { HandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
 import { updateClub } from '../../domain/clubs/settings.ts';
 import { slugRules } from '../../domain/clubs/slugs.ts';
-import { openSession } from '../../domain/identity/sessions.ts';
+import { openSession } from '../../domain/identity/sessions/sessions.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -13,7 +13,7 @@ import ICAL from 'ical.js';
 import PostalMime from 'postal-mime';
 import { startMailbox, type Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { archiveNames, layOutZip, partsOf } from '../../domain/repositories/zip.policy.ts';
-import { icalendarOf } from '../../platform/core/calendar.policy.ts';
+import { icalendarOf } from '../../platform/core/time/calendar.policy.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { createSmtpHandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
-import { findOrOpenAccount } from '../../domain/identity/accounts.ts';
-import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
-import { pendingSignUpRules } from '../../domain/identity/pending-sign-ups.policy.ts';
+import { findOrOpenAccount } from '../../domain/identity/accounts/accounts.ts';
+import { verifyStudentEmail } from '../../domain/identity/accounts/student-accounts.ts';
+import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
 import { Student } from '../../entities/identity/student.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { removeExpired } from '../../platform/engine/sweeper.ts';

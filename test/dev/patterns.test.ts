@@ -82,7 +82,7 @@ describe('the checker of regular expressions', () => {
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([
       'api/middleware/session.ts',
       'domain/media/formats/svg-root.ts',
-      'platform/core/text.policy.ts',
+      'platform/core/text/text.policy.ts',
       'platform/infra/egress/egress.ts',
     ]);
     const { linear } = JSON.parse(

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { startFakeModel, type FakeModel } from '../../dev/fake-model/fake-model.ts';
-import { agentAnswers } from '../../dev/tour/agent.ts';
+import { agentAnswers } from '../../dev/tour/scenes/agent.ts';
 import { question } from '../../dev/tour/handbook.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';

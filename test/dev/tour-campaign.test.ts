@@ -1,10 +1,10 @@
 /** The tour scenes that send a campaign, run an automation, and open a whole club, on the real stack. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
-import { automationRuns } from '../../dev/tour/automation.ts';
-import { campaignIsMailed } from '../../dev/tour/campaign.ts';
+import { automationRuns } from '../../dev/tour/scenes/automation.ts';
+import { campaignIsMailed } from '../../dev/tour/scenes/campaign.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
-import { wholeClubIsOpened } from '../../dev/tour/whole-club.ts';
+import { wholeClubIsOpened } from '../../dev/tour/scenes/whole-club.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { setSender } from '../../domain/mail/sending/sender.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { catalogueProblems, unusedKeys } from '../../dev/generators/catalogues.ts';
 import { projectDirectory } from '../../dev/project.ts';
-import { agentAnswers } from '../../dev/tour/agent.ts';
+import { agentAnswers } from '../../dev/tour/scenes/agent.ts';
 import { setScene } from '../../dev/tour/scene.ts';
 import { inColumns } from '../../dev/tour/words/columns.ts';
 import { tourCatalogues, tourWordsIn, type TourKey } from '../../dev/tour/words/words.ts';

@@ -1,6 +1,6 @@
 /** The callers' view: every read in the contract, of a furnished club, as its owner, its student and an anonymous caller. */
 import type { ContractOperation } from '../../contract/contract.ts';
-import { openSession } from '../../domain/identity/sessions.ts';
+import { openSession } from '../../domain/identity/sessions/sessions.ts';
 import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';
 import { callAt } from '../toolkit/drive/api.ts';
 import { everyOperation, pathOf } from '../toolkit/drive/every-operation.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
-import type { Definition, Step } from '../../domain/automations/definition.policy.ts';
+import type { Definition, Step } from '../../domain/automations/versions/definition.policy.ts';
 import { enrollByFacts } from '../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
 import { readRun } from '../../domain/automations/runs.ts';

@@ -5,7 +5,7 @@ import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.
 import type { OutgoingMail } from '../../domain/mail/transactional/send.ts';
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import { icalendarOf } from '../../platform/core/calendar.policy.ts';
+import { icalendarOf } from '../../platform/core/time/calendar.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';

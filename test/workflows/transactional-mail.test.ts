@@ -4,7 +4,7 @@ import { readConfig } from '../../config.ts';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
-import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
+import { verifyStudentEmail } from '../../domain/identity/accounts/student-accounts.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/transactional/requests.ts';
 import { mailKinds } from '../../domain/contexts.ts';

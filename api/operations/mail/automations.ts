@@ -1,10 +1,10 @@
 /** Automations ("workflows" in URLs). */
-import * as drafts from '../../../domain/automations/drafts.ts';
+import * as drafts from '../../../domain/automations/versions/drafts.ts';
 import * as dryRuns from '../../../domain/automations/dry-runs/dry-run.ts';
-import * as publishing from '../../../domain/automations/publishing.ts';
+import * as publishing from '../../../domain/automations/versions/publishing.ts';
 import * as records from '../../../domain/automations/records.ts';
 import * as states from '../../../domain/automations/states.ts';
-import * as versions from '../../../domain/automations/versions.ts';
+import * as versions from '../../../domain/automations/versions/versions.ts';
 import * as entering from '../../../domain/automations/entering/by-hand.ts';
 import * as runs from '../../../domain/automations/runs.ts';
 import type { Operation } from '../../operation.ts';

@@ -1,12 +1,12 @@
 /** E-mail campaigns. */
-import * as advice from '../../../domain/campaigns/advice.ts';
-import * as checks from '../../../domain/campaigns/checks.ts';
-import * as drafts from '../../../domain/campaigns/drafts.ts';
-import * as preview from '../../../domain/campaigns/preview.ts';
+import * as advice from '../../../domain/campaigns/drafts/advice.ts';
+import * as checks from '../../../domain/campaigns/drafts/checks.ts';
+import * as drafts from '../../../domain/campaigns/drafts/drafts.ts';
+import * as preview from '../../../domain/campaigns/drafts/preview.ts';
 import * as recipients from '../../../domain/campaigns/recipients.ts';
 import * as records from '../../../domain/campaigns/records.ts';
 import * as states from '../../../domain/campaigns/states.ts';
-import * as testMails from '../../../domain/campaigns/test-mails.ts';
+import * as testMails from '../../../domain/campaigns/drafts/test-mails.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 

@@ -2,7 +2,7 @@
 import * as members from '../../../domain/clubs/members.ts';
 import * as organizations from '../../../domain/clubs/organizations.ts';
 import * as signUp from '../../../domain/clubs/sign-up.ts';
-import * as accounts from '../../../domain/identity/administrator-accounts.ts';
+import * as accounts from '../../../domain/identity/accounts/administrator-accounts.ts';
 import { acceptedLanguage } from '../../../domain/language/chosen.ts';
 import type { Operation } from '../../operation.ts';
 import { accepted, data } from '../answers.ts';

@@ -1,7 +1,7 @@
 /** Opens a session within the limit on wrong passwords. Returns a token that identifies the device later (LIM-26). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { deviceToken, readDevice } from '../../../domain/identity/devices.ts';
-import { foldEmail } from '../../../platform/core/text.policy.ts';
+import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
+import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import type { OperationRequest } from '../../operation.ts';
 import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
 

@@ -1,6 +1,6 @@
 /** Sign-up, sign-in and sign-out of students. */
-import * as sessions from '../../../domain/identity/sessions.ts';
-import * as accounts from '../../../domain/identity/student-accounts.ts';
+import * as sessions from '../../../domain/identity/sessions/sessions.ts';
+import * as accounts from '../../../domain/identity/accounts/student-accounts.ts';
 import { presentStudent } from '../../../domain/identity/student-identity.ts';
 import { acceptedLanguage } from '../../../domain/language/chosen.ts';
 import * as signUp from '../../../domain/students/sign-up.ts';

@@ -1,5 +1,5 @@
 /** The club's webhook endpoints, their deliveries, and manual actions. */
-import { instantOf } from '../../../platform/core/instants.ts';
+import { instantOf } from '../../../platform/core/time/instants.ts';
 import * as deliveries from '../../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../../domain/webhooks/deliveries/manual.ts';
 import * as testEvent from '../../../domain/webhooks/events/test-event.ts';

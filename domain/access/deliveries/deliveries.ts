@@ -14,7 +14,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
 type DeliveryRecord = RecordOf<'Delivery'>;

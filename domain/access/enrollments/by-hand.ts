@@ -2,9 +2,9 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { instantOf } from '../../../platform/core/instants.ts';
+import { instantOf } from '../../../platform/core/time/instants.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
-import { lockForClub } from '../../identity/accounts.ts';
+import { lockForClub } from '../../identity/accounts/accounts.ts';
 import {
   changeEnd,
   grantByHand,

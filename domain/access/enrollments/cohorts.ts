@@ -9,9 +9,9 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
+import { changedInstant, optionalInstant } from '../../../platform/core/time/instants.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 
 const cohortColumns = columns(Cohort, ['id', 'courseId', 'name', 'startsAt', 'endsAt', 'createdAt', 'updatedAt']);
 type CohortRow = RowOf<typeof cohortColumns>;

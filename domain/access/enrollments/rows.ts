@@ -9,7 +9,7 @@ import type { FactDetails } from '../../../entities/facts/values.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { followAccess } from '../../joining/joining.ts';
 import { judgeCoursesOfAccess } from '../../watches/completions.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';

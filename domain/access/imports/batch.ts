@@ -7,7 +7,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
-import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accounts.ts';
+import { findOrOpenAccounts, type FoundAccount } from '../../identity/accounts/many-accounts.ts';
 import { requestInvitations } from '../../mail/transactional/requests.ts';
 import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';

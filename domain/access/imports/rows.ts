@@ -1,7 +1,7 @@
 /** Reads the rows of an imported file, one piece at a time. Each row is either a person or a fault. */
 import { CsvError, parse } from 'csv-parse/sync';
-import { isEmail } from '../../../platform/core/email.policy.ts';
-import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
+import { isEmail } from '../../../platform/core/text/email.policy.ts';
+import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { FileFormat, ImportColumn, RowCode } from '../../../entities/access/values.ts';
 import { parsing, studentColumns } from './header.ts';
 import { importRules } from './imports.policy.ts';

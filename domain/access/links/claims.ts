@@ -7,7 +7,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { grantable } from '../deliveries/deliveries.ts';
 import { grantAccess } from '../enrollments/enrollments.ts';
 import { foldCode, noLink, requireClaimable, type LinkState } from './links.policy.ts';

@@ -12,9 +12,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
+import { changedInstant, optionalInstant } from '../../../platform/core/time/instants.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { requireDeliveries } from '../deliveries/deliveries.ts';
 import { noLink, requireLongCode } from './links.policy.ts';
 

@@ -3,7 +3,7 @@
  * two chunks. The first half is held back until the next chunk contains the second half.
  */
 
-import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
+import { createMarkdownStripper } from '../../../platform/core/text/safe-markdown.policy.ts';
 
 const replacement = '\uFFFD';
 

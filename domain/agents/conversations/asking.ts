@@ -14,7 +14,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { reserveBudget } from '../budget/budget.ts';
 import { whileBudgetIsReserved, type Patience } from '../budget/waiting.ts';

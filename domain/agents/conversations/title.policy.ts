@@ -1,6 +1,6 @@
 /** The title of a conversation until the student renames it. */
-import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
-import { untagged } from '../../../platform/core/written-text.ts';
+import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
+import { untagged } from '../../../platform/core/text/written-text.ts';
 
 export const longestTitle = 120;
 /** The title for a question without a visible character. */

@@ -8,7 +8,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { agentDefaults } from '../agents.policy.ts';

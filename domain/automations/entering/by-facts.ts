@@ -12,7 +12,7 @@ import {
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeAtPace, wakeRunsOf } from '../../watches/watches.ts';
-import type { Trigger, TriggerList } from '../definition.policy.ts';
+import type { Trigger, TriggerList } from '../versions/definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**

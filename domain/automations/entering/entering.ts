@@ -9,7 +9,7 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import { runSubject } from '../../watches/watches.ts';
-import { isTooLong } from '../links.policy.ts';
+import { isTooLong } from '../versions/links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 

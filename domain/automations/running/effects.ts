@@ -7,8 +7,8 @@ import type { FactOptions } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { awardPoints } from '../../learning/engagement/points.ts';
 import { putTag, takeTag } from '../../learning/engagement/tagging.ts';
-import type { Step } from '../definition.policy.ts';
-import { linksAfter } from '../links.policy.ts';
+import type { Step } from '../versions/definition.policy.ts';
+import { linksAfter } from '../versions/links.policy.ts';
 import { effectKey, type RunRow } from './moves.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Condition } from '../../conditions/conditions.ts';
 import { answer, type Answers } from '../asking.ts';
-import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
+import { languageOfToday, type PlacedStep } from '../versions/definition.policy.ts';
 import { asksCondition, combine, decide, watchOf, type Decision } from '../interpreter.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 

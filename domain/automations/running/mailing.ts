@@ -21,7 +21,7 @@ import { dayOf, type WarmUps } from '../../mail/bounds/pace.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
 import { unsubscribeToken } from '../../mail/suppressions/unsubscribe-link.ts';
-import type { Step } from '../definition.policy.ts';
+import type { Step } from '../versions/definition.policy.ts';
 import type { Recipient, RunRow } from './moves.ts';
 
 export interface MailingDeps {

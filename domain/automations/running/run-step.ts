@@ -10,7 +10,7 @@ import { isConflict, type Database, type Transaction } from '../../../platform/i
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { recordWithRetries } from '../../mail/sending/record-outcome.ts';
 import { wakeRun } from '../../watches/watches.ts';
-import type { PlacedStep } from '../definition.policy.ts';
+import type { PlacedStep } from '../versions/definition.policy.ts';
 import { applyEffect } from './effects.ts';
 import { lookAt, placeOf } from './looking.ts';
 import {

@@ -2,7 +2,7 @@
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { languageOfToday, placedSteps, type Definition, type PlacedStep } from '../definition.policy.ts';
+import { languageOfToday, placedSteps, type Definition, type PlacedStep } from '../versions/definition.policy.ts';
 
 export interface ReadVersion {
   id: Id;

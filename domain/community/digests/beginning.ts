@@ -1,7 +1,7 @@
 /** Begins the daily digests: one for each club and local date, from the morning on (COMM-17). */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { planNames } from '../../../entities/billing/values.ts';
-import { localDateOf } from '../../../platform/core/local-time.ts';
+import { localDateOf } from '../../../platform/core/time/local-time.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';

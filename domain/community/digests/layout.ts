@@ -1,5 +1,5 @@
 /** The mail of a digest. Its frame is compiled once and filled in for each student (COMM-18). Every text of a person is escaped. */
-import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, standardAccent } from '../../branding/branding.ts';
 import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
 import { dirAttribute } from '../../language/bidi.policy.ts';

@@ -8,7 +8,7 @@ import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Mail } from '../../../entities/mail/mail.ts';
 import type { SkipReason } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { mayStandInMail } from '../../../platform/core/names.ts';
+import { mayStandInMail } from '../../../platform/core/text/names.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

@@ -1,6 +1,6 @@
 /** Reads ZIP archives, the container of DOCX and PPTX files. The size of each unpacked part is limited. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { decodeXml } from '../../../platform/core/xml.ts';
+import { decodeXml } from '../../../platform/core/text/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 

@@ -1,10 +1,10 @@
 /** Reads a lesson or a file. The content decides the type of a file, not its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
-import { readMarkdown } from './markdown-text.ts';
-import { decodeText, kindOfText, readPlain } from './plain-text.ts';
+import { readMarkdown } from './text/markdown-text.ts';
+import { decodeText, kindOfText, readPlain } from './text/plain-text.ts';
 import { SectionBuilder, type ReadOut } from './sections.ts';
-import { BadSubtitles, parseSubtitles, readCues } from './subtitles.policy.ts';
+import { BadSubtitles, parseSubtitles, readCues } from './text/subtitles.policy.ts';
 import { hasWords } from './text.policy.ts';
 import { readingTheFile, Unreadable } from './unreadable.ts';
 
@@ -68,19 +68,19 @@ async function readInto(
     const file = new OfficeFile(await openArchive(bytes), into);
     const main = await file.main();
     if (main.root.name === 'w:document') {
-      await (await import('./office/docx-text.ts')).readDocx(file, main, into);
+      await (await import('./office/docx/docx-text.ts')).readDocx(file, main, into);
       return null;
     }
     if (main.root.name === 'p:presentation')
-      return (await import('./office/pptx-text.ts')).readPptx(file, main, into, onPage);
+      return (await import('./office/pptx/pptx-text.ts')).readPptx(file, main, into, onPage);
     throw new Unreadable('unsupported_type');
   }
   const text = decodeText(bytes);
   const kind = kindOfText(text, says);
   if (kind === 'other') throw new Unreadable('unsupported_type');
-  if (kind === 'html') (await import('./html-text.ts')).readHtml(text, into);
+  if (kind === 'html') (await import('./html/html-text.ts')).readHtml(text, into);
   else if (kind === 'markdown') await readMarkdown(text, into);
-  else if (kind === 'csv') (await import('./csv-text.ts')).readCsv(text, into);
+  else if (kind === 'csv') (await import('./text/csv-text.ts')).readCsv(text, into);
   else readPlain(text, into);
   return null;
 }

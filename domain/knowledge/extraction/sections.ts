@@ -1,5 +1,5 @@
 /** The sections into which files and lessons are divided: paragraphs on one page and under the same headings. */
-import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
+import { withoutEnd, withoutEnds } from '../../../platform/core/text/ends.policy.ts';
 import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
 import { cleanLine, cleanText, hasWords, lengthOf } from './text.policy.ts';

@@ -1,5 +1,5 @@
 /** The form of text in passages: only characters that Postgres accepts and people see, and one form for each letter. */
-import { joinsLetters } from '../../../platform/core/text.policy.ts';
+import { joinsLetters } from '../../../platform/core/text/text.policy.ts';
 
 /** Control characters except tab and line feeds. Postgres does not accept NUL. */
 // oxlint-disable-next-line no-control-regex

@@ -14,7 +14,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { AddressedDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
 import { dropFilesOf } from './files.ts';
 import { hasLettersWithoutFont } from './letters/missing.ts';

@@ -12,7 +12,7 @@ import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../../platform/infra/postgres/lists/folded-names.ts';
 import { listPage, type Page, type PageRequest, type PagedList } from '../../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
-import { emailPattern, tidyName } from '../../../platform/core/text.policy.ts';
+import { emailPattern, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
 import {
   presentCertificate,

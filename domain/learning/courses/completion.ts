@@ -6,7 +6,7 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { findVisibleCourse, lockVisibleLessonForShare, presentCourse, type VisibleCourse } from './classroom.ts';

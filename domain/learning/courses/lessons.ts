@@ -12,7 +12,7 @@ import { columns, given, sql, type RowOf } from '../../../platform/infra/postgre
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { courseFull, lockCourse, maxLessons } from './courses.ts';
 import { lockModule } from './modules.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';

@@ -6,7 +6,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { courseFull, lockCourse, maxModules } from './courses.ts';
 
 type ModuleRecord = RecordOf<'Module'>;

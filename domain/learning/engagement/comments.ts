@@ -9,7 +9,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { avatarOf } from '../../identity/avatars.ts';
 import { findVisibleLesson, lockVisibleLessonForShare } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';

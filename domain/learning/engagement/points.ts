@@ -9,7 +9,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts, type FactOptions } from '../../../platform/engine/facts.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
 

@@ -4,7 +4,7 @@ import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { recordFact, type NewFact, type FactOptions } from '../../../platform/engine/facts.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { lockTag } from './tags.ts';
 
 export interface Tagging {

@@ -2,7 +2,7 @@
  * Compiles an e-mail's content into HTML and plain text, once for all recipients. Slots mark the values that differ between recipients,
  * because the compiler of MJML rearranges text in double braces.
  */
-import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
 import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
 import { dirAttribute, type Direction } from '../../language/bidi.policy.ts';

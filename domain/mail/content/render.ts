@@ -1,5 +1,5 @@
 /** A recipient's copy of a compiled e-mail. */
-import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { isolated } from '../../language/bidi.policy.ts';
 import type { Wording } from '../../language/wording.ts';
 import type { CompiledEmail, Piece, Slot } from './compile.ts';

@@ -4,7 +4,7 @@ import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { plainName } from '../../../platform/core/names.ts';
+import { plainName } from '../../../platform/core/text/names.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';

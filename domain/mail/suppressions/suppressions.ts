@@ -3,7 +3,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { MailSuppression } from '../../../entities/mail/mail-suppression.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { foldEmail } from '../../../platform/core/text.policy.ts';
+import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';

@@ -1,5 +1,5 @@
 /** Renders a transactional mail in the language of its reader, with the branding and the texts of its club. */
-import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
 import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';

@@ -2,8 +2,8 @@
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { CalendarEvent } from '../../../platform/core/calendar.policy.ts';
-import { mayStandInMail } from '../../../platform/core/names.ts';
+import type { CalendarEvent } from '../../../platform/core/time/calendar.policy.ts';
+import { mayStandInMail } from '../../../platform/core/text/names.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { defineLease, runStep, type Claim } from '../../../platform/engine/lease.ts';
 import { Club } from '../../../entities/clubs/club.ts';

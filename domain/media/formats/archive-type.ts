@@ -4,9 +4,9 @@
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
-import { decodeXml } from '../../../platform/core/xml.ts';
+import { decodeXml } from '../../../platform/core/text/xml.ts';
 import type { ArchiveType } from '../media.policy.ts';
-import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/office-parts.ts';
+import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/text/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
 /** The usual names of main parts in Office Open XML. Upper and lower case are equal. */

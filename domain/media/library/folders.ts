@@ -3,7 +3,7 @@ import { MediaFolder } from '../../../entities/media/media-folder.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';

@@ -4,7 +4,7 @@ import { screenTypes, type ScreenType } from '../../../entities/media/values.ts'
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { countEach } from '../../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../../platform/infra/postgres/lists/folded-names.ts';

@@ -3,7 +3,7 @@
  * fetched.
  */
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
-import { withoutEnd } from '../../../platform/core/ends.policy.ts';
+import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';
 
 /** The longest accepted address. */
 const addressCharacters = 2_048;

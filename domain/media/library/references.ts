@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { requireFolder } from './folders.ts';
 import { findMedia, type LibraryReader } from './library.ts';

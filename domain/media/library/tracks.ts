@@ -4,7 +4,7 @@ import { MediaTrack } from '../../../entities/media/media-track.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { keyPrefix } from '../../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -13,7 +13,7 @@ import {
   parseSubtitles,
   toWebVtt,
   type SubtitleProblem,
-} from '../../knowledge/extraction/subtitles.policy.ts';
+} from '../../knowledge/extraction/text/subtitles.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';

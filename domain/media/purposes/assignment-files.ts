@@ -6,7 +6,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { eraseImmediately, removeOne } from '../erasure/erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';

@@ -5,7 +5,7 @@
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { lockStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { setAvatar } from '../../identity/avatars.ts';
 import { eraseImmediately, removeFiles } from '../erasure/erasure.ts';
 import type { MediaDeps, MediaOwner } from '../media.ts';

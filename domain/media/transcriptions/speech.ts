@@ -8,7 +8,7 @@ import type { TranscriptionError } from '../../../entities/media/values.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
 import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
 import { inWorkDirectory } from '../../../platform/infra/programs/work-directory.ts';
-import { BadSubtitles, parseSubtitles, toWebVtt } from '../../knowledge/extraction/subtitles.policy.ts';
+import { BadSubtitles, parseSubtitles, toWebVtt } from '../../knowledge/extraction/text/subtitles.policy.ts';
 import { videoRules } from '../processing.policy.ts';
 import type { Contents } from '../processing/contents.ts';
 import { commandTime, transcriptionRules } from './transcription.policy.ts';

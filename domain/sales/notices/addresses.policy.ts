@@ -1,6 +1,6 @@
 /** E-mail addresses in notices: which text is an address, and the addresses in a body, so that a removal finds them. */
-import { isEmail } from '../../../platform/core/email.policy.ts';
-import { foldEmail } from '../../../platform/core/text.policy.ts';
+import { isEmail } from '../../../platform/core/text/email.policy.ts';
+import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 
 const longestAddress = 254;
 /** The longest text that may be a single address with white space around it. */

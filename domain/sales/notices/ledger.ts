@@ -5,7 +5,7 @@ import { Purchase } from '../../../entities/sales/purchase.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { findOrOpenAccount } from '../../identity/accounts.ts';
+import { findOrOpenAccount } from '../../identity/accounts/accounts.ts';
 import type { PurchaseEvent, SaleIds, SalesEvent } from '../platforms/events.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { recordPurchase, type SaleOwner } from '../purchases/purchases.ts';

@@ -11,7 +11,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 type Connection = RecordOf<'SalesConnection'>;

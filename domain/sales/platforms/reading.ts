@@ -1,7 +1,7 @@
 /** Reads a notice field by field. If a field is missing or has the wrong type, the notice is refused with the field's path. */
-import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
-import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text.policy.ts';
-import { isStorableText } from '../../../platform/core/storable-text.ts';
+import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
+import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text/text.policy.ts';
+import { isStorableText } from '../../../platform/core/text/storable-text.ts';
 import { readAddress } from '../notices/addresses.policy.ts';
 import { decimalsOf, smallestUnits } from './currencies.policy.ts';
 import type { Buyer } from './events.ts';

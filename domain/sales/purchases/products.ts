@@ -11,7 +11,7 @@ import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { tidyName } from '../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../platform/core/text/text.policy.ts';
 
 type ProductRecord = RecordOf<'Product'>;
 

@@ -1,7 +1,7 @@
 /** Sends e-mails over SMTP, on a few connections that stay open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import { icalendarOf, type CalendarEvent } from '../../core/calendar.policy.ts';
+import { icalendarOf, type CalendarEvent } from '../../core/time/calendar.policy.ts';
 import type { Secret } from '../../core/secret.ts';
 import { describeError } from '../describe-error.ts';
 

@@ -5,8 +5,8 @@
 import { expect } from 'chai';
 import { lockSeats, lockStudentCount } from '../../../domain/billing/allowances.ts';
 import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
-import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
+import { findOrOpenAccount } from '../../../domain/identity/accounts/accounts.ts';
+import { findOrOpenAccounts } from '../../../domain/identity/accounts/many-accounts.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
 import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { processNotice } from '../../../domain/sales/notices/processing.ts';

@@ -8,7 +8,7 @@ import {
   placedSteps,
   type Definition,
   type Step,
-} from '../../../domain/automations/definition.policy.ts';
+} from '../../../domain/automations/versions/definition.policy.ts';
 import type { Condition } from '../../../domain/conditions/conditions.ts';
 import type { EmailContent } from '../../../domain/mail/content/email-content.ts';
 

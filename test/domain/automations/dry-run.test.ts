@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import type { Rule, RuleKind } from '../../../domain/conditions/conditions.ts';
 import { addSuppression } from '../../../domain/mail/suppressions/suppressions.ts';

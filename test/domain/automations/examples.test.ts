@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
-import type { Definition } from '../../../domain/automations/definition.policy.ts';
+import type { Definition } from '../../../domain/automations/versions/definition.policy.ts';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import { listRuns } from '../../../domain/automations/runs.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';

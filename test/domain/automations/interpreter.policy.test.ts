@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { linksAfter, isTooLong } from '../../../domain/automations/links.policy.ts';
-import { placedSteps, type Definition, type Step } from '../../../domain/automations/definition.policy.ts';
+import { linksAfter, isTooLong } from '../../../domain/automations/versions/links.policy.ts';
+import { placedSteps, type Definition, type Step } from '../../../domain/automations/versions/definition.policy.ts';
 import {
   asksCondition,
   combine,

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
-import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
 import { readVersionDefinition } from '../../toolkit/assert/automations.ts';
 import { buildAutomation, buildTag } from '../../toolkit/builders/automations.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';

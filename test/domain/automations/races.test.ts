@@ -1,10 +1,10 @@
 /** Tests two concurrent transactions on one automation: each order has exactly one correct outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
 import { expect } from 'chai';
 import { deleteCohort } from '../../../domain/access/enrollments/cohorts.ts';
-import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
-import type { Definition, Step, Trigger } from '../../../domain/automations/definition.policy.ts';
+import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
+import type { Definition, Step, Trigger } from '../../../domain/automations/versions/definition.policy.ts';
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
-import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { publishAutomation } from '../../../domain/automations/versions/publishing.ts';
 import { listRuns } from '../../../domain/automations/runs.ts';
 import { takeStep } from '../../../domain/automations/running/run-step.ts';
 import { archiveAutomation, pauseAutomation } from '../../../domain/automations/states.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { contrasting, maxPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
+import { contrasting, maxPreviews, type Candidate } from '../../../domain/campaigns/drafts/contrasts.policy.ts';
 
 const student = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   id: name,

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
-import { checkCampaign } from '../../../domain/campaigns/advice.ts';
-import { listProblems } from '../../../domain/campaigns/checks.ts';
-import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
-import { previewCampaign } from '../../../domain/campaigns/preview.ts';
+import { checkCampaign } from '../../../domain/campaigns/drafts/advice.ts';
+import { listProblems } from '../../../domain/campaigns/drafts/checks.ts';
+import { updateCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
+import { previewCampaign } from '../../../domain/campaigns/drafts/preview.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
 import {
   pauseCampaign,
@@ -14,7 +14,7 @@ import {
   unscheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
-import { requestTestMail, sendTestMail, type TestMailDeps } from '../../../domain/campaigns/test-mails.ts';
+import { requestTestMail, sendTestMail, type TestMailDeps } from '../../../domain/campaigns/drafts/test-mails.ts';
 import { removeMedia } from '../../../domain/media/erasure/erasure.ts';
 import { replaceMedia } from '../../../domain/media/library/replacing.ts';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { previewToken, readPreviewToken } from '../../../domain/campaigns/preview-tokens.ts';
+import { previewToken, readPreviewToken } from '../../../domain/campaigns/drafts/preview-tokens.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/keys/vault.ts';

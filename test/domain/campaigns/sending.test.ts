@@ -16,7 +16,7 @@ import {
   requestTestMail,
   sendTestMail,
   type TestMailDeps,
-} from '../../../domain/campaigns/test-mails.ts';
+} from '../../../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
@@ -28,8 +28,8 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { sendingDeps } from '../../toolkit/drive/campaigns.ts';
-import { previewCampaign } from '../../../domain/campaigns/preview.ts';
-import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { previewCampaign } from '../../../domain/campaigns/drafts/preview.ts';
+import { createCampaign, updateCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
 import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';

@@ -1,6 +1,6 @@
 /** Device tokens (LIM-26). */
 import { expect } from 'chai';
-import { deviceToken, readDevice } from '../../../domain/identity/devices.ts';
+import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { createVault } from '../../../platform/infra/keys/vault.ts';
 

@@ -1,7 +1,11 @@
 /** The rules for new passwords (ACC-7). */
 import { expect } from 'chai';
 import { DomainError } from '../../../platform/core/errors.ts';
-import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../../../domain/identity/password-rules.ts';
+import {
+  requireStrongPassword,
+  requireUnknown,
+  type PasswordOwner,
+} from '../../../domain/identity/passwords/password-rules.ts';
 
 const ada: PasswordOwner = { email: 'ada.meadow@example.com', names: ['Ada Meadow', 'Harbour Academy'] };
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hashPassword, passwordMatches } from '../../../domain/identity/passwords.ts';
+import { hashPassword, passwordMatches } from '../../../domain/identity/passwords/passwords.ts';
 
 describe('passwords', () => {
   it('are hashed with argon2id, 19 MiB, two passes, one lane and a random salt', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { pendingSignUpRules } from '../../../domain/identity/pending-sign-ups.policy.ts';
+import { pendingSignUpRules } from '../../../domain/identity/accounts/pending-sign-ups.policy.ts';
 
 describe('pending sign-ups (DEC-62)', () => {
   it('are limited to 500 an hour for a club, and are removed after a week, 200 in each round', () => {

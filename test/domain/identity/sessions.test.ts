@@ -12,8 +12,8 @@ import {
   openSession,
   removeEndedSessions,
   sessionLifetimeMs,
-} from '../../../domain/identity/sessions.ts';
-import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
+} from '../../../domain/identity/sessions/sessions.ts';
+import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { withOpenTransaction } from '../../toolkit/drive/races.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import ICAL from 'ical.js'; // Mozilla's parser, which Thunderbird uses. It shares no code with the writer of the file.
-import { icalendarOf, type CalendarEvent } from '../../../platform/core/calendar.policy.ts';
+import { icalendarOf, type CalendarEvent } from '../../../platform/core/time/calendar.policy.ts';
 
 /** The events of the calendar file as Mozilla's parser reads them. */
 function readBack(text: string) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inAbout } from '../../../platform/core/durations.policy.ts';
+import { inAbout } from '../../../platform/core/time/durations.policy.ts';
 
 describe('inAbout', () => {
   const words: [number, string][] = [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { isEmail } from '../../../platform/core/email.policy.ts';
-import { escapeHtml, likePattern } from '../../../platform/core/text.policy.ts';
+import { isEmail } from '../../../platform/core/text/email.policy.ts';
+import { escapeHtml, likePattern } from '../../../platform/core/text/text.policy.ts';
 
 describe('an e-mail address', () => {
   for (const address of [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
+import { withoutEnd, withoutEnds } from '../../../platform/core/text/ends.policy.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 const texts = fc.string({ unit: fc.constantFrom('-', '.', ' ', '\n', 'a', '\u{1f600}', '\ud83d'), maxLength: 12 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { closesFence } from '../../../platform/core/safe-markdown.policy.ts';
+import { closesFence } from '../../../platform/core/text/safe-markdown.policy.ts';
 
 describe('the closing line of a fenced code block', () => {
   it('matches the lines that a regular expression for the fence matches', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
+import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
 
 const iso = (text: string, zone?: string) => {

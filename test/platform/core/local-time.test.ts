@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { localDateOf, localMonthOf, nextMinuteOfDay, nextOpening } from '../../../platform/core/local-time.ts';
+import { localDateOf, localMonthOf, nextMinuteOfDay, nextOpening } from '../../../platform/core/time/local-time.ts';
 
 const at = (minute: string, days: number, zone: string, now: string) => {
   const [hour = 0, rest = 0] = minute.split(':').map(Number);

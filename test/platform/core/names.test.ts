@@ -1,6 +1,6 @@
 /** Names in e-mails to people who never confirmed an address (DEC-64). */
 import { expect } from 'chai';
-import { mayStandInMail, plainName } from '../../../platform/core/names.ts';
+import { mayStandInMail, plainName } from '../../../platform/core/text/names.ts';
 
 const fault = (name: string): string => {
   try {

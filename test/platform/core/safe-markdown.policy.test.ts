@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
-import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
+import { createMarkdownStripper } from '../../../platform/core/text/safe-markdown.policy.ts';
 
 const stripped = (...chunks: readonly string[]): string => {
   const stripper = createMarkdownStripper();

@@ -8,7 +8,7 @@ import {
   holdsWebAddress,
   likePattern,
   tidyName,
-} from '../../../platform/core/text.policy.ts';
+} from '../../../platform/core/text/text.policy.ts';
 
 describe('foldEmail', () => {
   it('ignores case, surrounding blanks and the composition of accents', () => {

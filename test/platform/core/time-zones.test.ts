@@ -7,8 +7,8 @@ import {
   localMonthOf,
   nextMinuteOfDay,
   nextOpening,
-} from '../../../platform/core/local-time.ts';
-import { isKnownHere, isZoneName, zoneHere } from '../../../platform/core/time-zones.ts';
+} from '../../../platform/core/time/local-time.ts';
+import { isKnownHere, isZoneName, zoneHere } from '../../../platform/core/time/time-zones.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
 
 describe('time zone names (DEC-154)', () => {

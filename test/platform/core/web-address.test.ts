@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { holdsUnseenCharacters, holdsWebAddress } from '../../../platform/core/text.policy.ts';
+import { holdsUnseenCharacters, holdsWebAddress } from '../../../platform/core/text/text.policy.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 describe('searching a text for a web address', () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
 import MarkdownIt from 'markdown-it';
 import { marked } from 'marked';
-import { safeText, type TextKind } from '../../../platform/core/written-text.ts';
+import { safeText, type TextKind } from '../../../platform/core/text/written-text.ts';
 
 const open = new MarkdownIt({ html: true, linkify: true });
 open.validateLink = () => true;

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { openSession } from '../../../domain/identity/sessions.ts';
+import { openSession } from '../../../domain/identity/sessions/sessions.ts';
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 
 export interface Subject {

@@ -81,7 +81,11 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'authorization',
-    sources: ['domain/identity/sessions.ts', 'domain/identity/session-finder.ts', 'api/middleware/session.ts'],
+    sources: [
+      'domain/identity/sessions/sessions.ts',
+      'domain/identity/sessions/session-finder.ts',
+      'api/middleware/session.ts',
+    ],
     tests: [
       'test/domain/identity/sessions.test.ts',
       'test/api/session.test.ts',

@@ -1,7 +1,7 @@
 /** A club that sells and teaches: strangers sign up, a shop sells, students complete lessons, and an endpoint gets events. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
-import { openSession } from '../../../domain/identity/sessions.ts';
+import { openSession } from '../../../domain/identity/sessions/sessions.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

@@ -1,6 +1,6 @@
 /** Runs of automations through every kind of step, out of the middle of a wait, and held by a pause. Also the gate after a pause. */
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
-import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
+import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
 import { exitRun } from '../../../domain/automations/runs.ts';
 import { pauseAutomation, resumeAutomation } from '../../../domain/automations/states.ts';
 import { takeStep } from '../../../domain/automations/running/run-step.ts';

@@ -1,7 +1,7 @@
 /** Campaigns that wait for their start, for a server with temporary refusals, and for an administrator who resumes them. */
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import type { WorkflowHandle } from '@temporalio/client';
-import { requestTestMail } from '../../../domain/campaigns/test-mails.ts';
+import { requestTestMail } from '../../../domain/campaigns/drafts/test-mails.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';

@@ -1,7 +1,7 @@
 /** Published automations, in clubs with a sender. */
-import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
-import type { Definition } from '../../../domain/automations/definition.policy.ts';
-import { publishAutomation } from '../../../domain/automations/publishing.ts';
+import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
+import type { Definition } from '../../../domain/automations/versions/definition.policy.ts';
+import { publishAutomation } from '../../../domain/automations/versions/publishing.ts';
 import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';

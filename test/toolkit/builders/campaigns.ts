@@ -1,5 +1,5 @@
 /** Campaigns, in clubs with a sender. */
-import { createCampaign } from '../../../domain/campaigns/drafts.ts';
+import { createCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
 import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';

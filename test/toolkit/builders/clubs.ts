@@ -3,8 +3,8 @@ import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { hashPassword } from '../../../domain/identity/passwords.ts';
-import { openSession } from '../../../domain/identity/sessions.ts';
+import { hashPassword } from '../../../domain/identity/passwords/passwords.ts';
+import { openSession } from '../../../domain/identity/sessions/sessions.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 

@@ -3,7 +3,12 @@ import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import { tokenText } from '../../../domain/mail/codes/one-time-tokens.ts';
-import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../../../domain/identity/sessions.ts';
+import {
+  endSession,
+  sessionLifetimeMs,
+  openSession,
+  type CallerKind,
+} from '../../../domain/identity/sessions/sessions.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
 

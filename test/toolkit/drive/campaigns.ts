@@ -1,13 +1,13 @@
 /** The dependencies of campaign steps in tests. */
 import { readConfig } from '../../../config.ts';
-import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
+import { updateCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
 import { scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import { stepCampaign } from '../../../domain/campaigns/step.ts';
 import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { TestMailDeps } from '../../../domain/campaigns/test-mails.ts';
+import type { TestMailDeps } from '../../../domain/campaigns/drafts/test-mails.ts';
 import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';

@@ -1,8 +1,8 @@
 /** Extracts texts in tests without a thread: the content of the sections, and the warnings. */
-import { readCsv } from '../../../domain/knowledge/extraction/csv-text.ts';
-import { readHtml } from '../../../domain/knowledge/extraction/html-text.ts';
-import { readMarkdown } from '../../../domain/knowledge/extraction/markdown-text.ts';
-import { readPlain } from '../../../domain/knowledge/extraction/plain-text.ts';
+import { readCsv } from '../../../domain/knowledge/extraction/text/csv-text.ts';
+import { readHtml } from '../../../domain/knowledge/extraction/html/html-text.ts';
+import { readMarkdown } from '../../../domain/knowledge/extraction/text/markdown-text.ts';
+import { readPlain } from '../../../domain/knowledge/extraction/text/plain-text.ts';
 import { SectionBuilder, type Section } from '../../../domain/knowledge/extraction/sections.ts';
 
 const readers = { html: readHtml, markdown: readMarkdown, plain: readPlain, csv: readCsv };

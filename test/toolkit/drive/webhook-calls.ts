@@ -1,7 +1,7 @@
 /** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { openSession } from '../../../domain/identity/sessions.ts';
+import { openSession } from '../../../domain/identity/sessions/sessions.ts';
 import { buildClub, buildStudent, type TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer } from './api.ts';
 import { testDatabase } from '../stack/database.ts';

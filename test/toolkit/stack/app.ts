@@ -11,7 +11,7 @@ import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { mediaUses } from '../../../domain/contexts.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
-import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
+import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';

@@ -1,5 +1,5 @@
 /** Charts of office files: their titles, and their stored values as a table. */
-import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Block, TableRow } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 

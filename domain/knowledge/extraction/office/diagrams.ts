@@ -1,5 +1,5 @@
 /** Diagrams of office files (SmartArt): the words of their nodes in reading order. */
-import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Block } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 

@@ -1,5 +1,5 @@
 /** Words of drawings (DrawingML): the texts of slides, diagrams and charts. */
-import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { equationText } from './equations.ts';
 import { signsOf, Words, type Rise } from './words.ts';
 

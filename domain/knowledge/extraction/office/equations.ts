@@ -2,7 +2,7 @@
  * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. They use Unicode's
  * linear format, which Word itself reads and writes.
  */
-import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { lowered, raised } from '../raised.policy.ts';
 
 /** @param element `m:oMath`, `m:oMathPara`, or any element inside one */

@@ -1,6 +1,6 @@
 /** Charts and diagrams in a document or slide. Each is a separate part of the file. */
-import { descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
-import type { Relation } from '../../../../platform/core/office-parts.ts';
+import { descendantsOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
+import type { Relation } from '../../../../platform/core/text/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
 import type { Block } from './blocks.ts';
 import { chartBlocks } from './charts.ts';

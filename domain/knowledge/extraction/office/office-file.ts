@@ -5,8 +5,8 @@ import {
   packageRelations,
   relationsIn,
   type Relation,
-} from '../../../../platform/core/office-parts.ts';
-import { MalformedXml, parseXml, type XmlElement } from '../../../../platform/core/xml.ts';
+} from '../../../../platform/core/text/office-parts.ts';
+import { MalformedXml, parseXml, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Archive } from '../archive.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { BrokenPart, Unreadable } from '../unreadable.ts';

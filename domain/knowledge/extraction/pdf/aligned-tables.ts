@@ -2,7 +2,7 @@
  * Detects tables without lines, and columns of prose, by words that are below each other. Columns of prose have many long lines. Cells
  * are short or leave empty space.
  */
-import { lineOf, type Line, type Segment } from './pdf-lines.ts';
+import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
 import type { Row } from './blocks.ts';
 

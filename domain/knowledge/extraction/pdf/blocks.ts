@@ -1,5 +1,5 @@
 /** The blocks of a PDF page, before headers, footers and notes are detected. */
-import type { Line } from './pdf-lines.ts';
+import type { Line } from './letters/pdf-lines.ts';
 
 export interface Cell {
   lines: Line[];

@@ -1,7 +1,7 @@
 /** Content that repeats on the pages of a document: headers, footers, page numbers, watermarks. */
 import { linesIn, type Block } from './blocks.ts';
 import { headingRules } from './manner.ts';
-import type { Line } from './pdf-lines.ts';
+import type { Line } from './letters/pdf-lines.ts';
 
 /** The number of lines at the head and at the foot of a page that may repeat. */
 const edgeLines = 2;

@@ -1,7 +1,7 @@
 /** The usual sizes and distances of a document, by which paragraphs and headings are recognized. */
 import type { Block } from './blocks.ts';
-import type { Line } from './pdf-lines.ts';
-import { wordsOf, type Words } from './words.ts';
+import type { Line } from './letters/pdf-lines.ts';
+import { wordsOf, type Words } from './letters/words.ts';
 
 export interface Manner {
   /** The size of the letters of most of the text. */

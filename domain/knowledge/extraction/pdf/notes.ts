@@ -1,5 +1,5 @@
 /** Notes at the foot of a page, and their marks in the text. */
-import { isNoteMark, lineOf, textOf, type Line } from './pdf-lines.ts';
+import { isNoteMark, lineOf, textOf, type Line } from './letters/pdf-lines.ts';
 
 export interface Notes {
   marks: ReadonlySet<string>;

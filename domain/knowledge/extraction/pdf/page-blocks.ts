@@ -2,7 +2,7 @@
 import { alignedRegions } from './aligned-tables.ts';
 import type { Block, Row } from './blocks.ts';
 import type { Box } from './pdf-drawing.ts';
-import { lineOf, type Line, type Segment } from './pdf-lines.ts';
+import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { ruledTables } from './ruled-tables.ts';
 
 /** A table with mostly right-to-left words has its first column at the right. */

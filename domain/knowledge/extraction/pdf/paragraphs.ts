@@ -4,9 +4,9 @@ import { TableBuilder, type TableHeader } from '../table.ts';
 import { lengthOf } from '../text.policy.ts';
 import type { Block, Row } from './blocks.ts';
 import { headingRules, levelOfSize, type Manner } from './manner.ts';
-import { isUnspaced } from './pdf-letters.ts';
-import type { Line } from './pdf-lines.ts';
-import { joined, type Words } from './words.ts';
+import { isUnspaced } from './letters/pdf-letters.ts';
+import type { Line } from './letters/pdf-lines.ts';
+import { joined, type Words } from './letters/words.ts';
 
 /**
  * @param earlier the header of a table at the end of the previous page, which may continue here

@@ -2,7 +2,7 @@
  * The drawing of a PDF page from the operator list of pdf.js: positions of letters, pictures, and the lines of tables. Coordinates are
  * points of the page as shown, from its lower left corner.
  */
-import { letterOf, textOfString, type FontCodes } from './pdf-letters.ts';
+import { letterOf, textOfString, type FontCodes } from './letters/pdf-letters.ts';
 
 /** A letter, or several letters as one shape. */
 export interface Glyph {

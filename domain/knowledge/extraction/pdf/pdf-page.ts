@@ -2,12 +2,12 @@
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
 import type { SourceWarningCode } from '../../../../entities/knowledge/values.ts';
 import type { Block } from './blocks.ts';
-import { directionsOf, isWatermark, placedBoxes, type Direction } from './directions.ts';
+import { directionsOf, isWatermark, placedBoxes, type Direction } from './letters/directions.ts';
 import { blocksOf } from './page-blocks.ts';
 import { drawingOf, type Drawing, type Box, type PageSource, type Picture } from './pdf-drawing.ts';
 import { loadPdfEngine } from './pdf-engine.ts';
-import type { FontCodes } from './pdf-letters.ts';
-import { linesOf, type Line } from './pdf-lines.ts';
+import type { FontCodes } from './letters/pdf-letters.ts';
+import { linesOf, type Line } from './letters/pdf-lines.ts';
 import { shownValues, withValues, type Annotation } from './shown-values.ts';
 import { taggedBlocks, type TagNode } from './tagged-blocks.ts';
 

@@ -1,6 +1,6 @@
 /** Tables whose cells are divided by drawn lines. */
 import type { Box } from './pdf-drawing.ts';
-import { lineOf, type Line, type Segment } from './pdf-lines.ts';
+import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
 /** The largest distance between lines that meet, in points. */

@@ -1,6 +1,6 @@
 /** The visible values of a page's annotations: form values, and text on the page. Comments are not visible. */
-import type { Line, Segment } from './pdf-lines.ts';
-import { lineOf } from './pdf-lines.ts';
+import type { Line, Segment } from './letters/pdf-lines.ts';
+import { lineOf } from './letters/pdf-lines.ts';
 
 /** An annotation as pdf.js provides it. */
 export interface Annotation {

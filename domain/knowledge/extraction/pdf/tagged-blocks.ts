@@ -1,7 +1,7 @@
 /** Blocks of a page with structure information: headings, paragraphs, lists, tables, and pictures with alternative texts. */
 import type { Block, Cell, Row } from './blocks.ts';
 import type { Glyph, Picture } from './pdf-drawing.ts';
-import { linesOf, type Line } from './pdf-lines.ts';
+import { linesOf, type Line } from './letters/pdf-lines.ts';
 
 /** A node of the page structure as pdf.js provides it. */
 export interface TagNode {

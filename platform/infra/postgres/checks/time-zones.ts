@@ -3,8 +3,8 @@
  * difference tells operators that one of the two has old rules.
  */
 import { withClient } from './role-limits.ts';
-import { localAt } from '../../../core/local-time.ts';
-import { isKnownHere } from '../../../core/time-zones.ts';
+import { localAt } from '../../../core/time/local-time.ts';
+import { isKnownHere } from '../../../core/time/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;

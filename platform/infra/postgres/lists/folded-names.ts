@@ -2,7 +2,7 @@
  * Searches names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold new
  * values.
  */
-import { likePattern } from '../../../core/text.policy.ts';
+import { likePattern } from '../../../core/text/text.policy.ts';
 import type { Database } from '../database.ts';
 import { raw, sql, type Sql } from '../sql.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { longestTitle, titleOf } from '../../../../domain/agents/conversations/title.policy.ts';
-import { isStorableText } from '../../../../platform/core/storable-text.ts';
+import { isStorableText } from '../../../../platform/core/text/storable-text.ts';
 
 const lengthOf = (text: string) => Array.from(text).length;
 

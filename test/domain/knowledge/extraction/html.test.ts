@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseHtml } from '../../../../domain/knowledge/extraction/html-tree.ts';
-import { readHtml } from '../../../../domain/knowledge/extraction/html-text.ts';
+import { parseHtml } from '../../../../domain/knowledge/extraction/html/html-tree.ts';
+import { readHtml } from '../../../../domain/knowledge/extraction/html/html-text.ts';
 import { SectionBuilder } from '../../../../domain/knowledge/extraction/sections.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 import { readAs, textsAs } from '../../../toolkit/drive/reading.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { hasSignOfMarkdown } from '../../../../domain/knowledge/extraction/markdown-signs.ts';
-import { linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf/pdf-lines.ts';
-import { hyphenatedWords, joined } from '../../../../domain/knowledge/extraction/pdf/words.ts';
+import { hasSignOfMarkdown } from '../../../../domain/knowledge/extraction/text/markdown-signs.ts';
+import { linesOf as linesOfPage } from '../../../../domain/knowledge/extraction/pdf/letters/pdf-lines.ts';
+import { hyphenatedWords, joined } from '../../../../domain/knowledge/extraction/pdf/letters/words.ts';
 import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
 import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';

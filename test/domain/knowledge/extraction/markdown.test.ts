@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readMarkdown } from '../../../../domain/knowledge/extraction/markdown-text.ts';
+import { readMarkdown } from '../../../../domain/knowledge/extraction/text/markdown-text.ts';
 import { SectionBuilder } from '../../../../domain/knowledge/extraction/sections.ts';
-import { safeText } from '../../../../platform/core/written-text.ts';
+import { safeText } from '../../../../platform/core/text/written-text.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 import { readAs, textsAs } from '../../../toolkit/drive/reading.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { letterOf, textOfString } from '../../../../domain/knowledge/extraction/pdf/pdf-letters.ts';
-import { linesOf } from '../../../../domain/knowledge/extraction/pdf/pdf-lines.ts';
-import { logical } from '../../../../domain/knowledge/extraction/pdf/right-to-left.ts';
-import { joined, wordsOf } from '../../../../domain/knowledge/extraction/pdf/words.ts';
+import { letterOf, textOfString } from '../../../../domain/knowledge/extraction/pdf/letters/pdf-letters.ts';
+import { linesOf } from '../../../../domain/knowledge/extraction/pdf/letters/pdf-lines.ts';
+import { logical } from '../../../../domain/knowledge/extraction/pdf/letters/right-to-left.ts';
+import { joined, wordsOf } from '../../../../domain/knowledge/extraction/pdf/letters/words.ts';
 
 const read = (visualText: string) => logical(Array.from(visualText, (text) => ({ text }))).map(({ text }) => text).join(''); // prettier-ignore
 const joinedLines = (...texts: string[]) => joined(texts.map((text) => ({ text })), wordsOf(texts)); // prettier-ignore

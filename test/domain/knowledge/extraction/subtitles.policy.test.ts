@@ -7,7 +7,7 @@ import {
   readCues,
   toWebVtt,
   type Cue,
-} from '../../../../domain/knowledge/extraction/subtitles.policy.ts';
+} from '../../../../domain/knowledge/extraction/text/subtitles.policy.ts';
 import { cutPassages } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 
 const faultOf = (file: string, durationMs: number | null = null): string => {

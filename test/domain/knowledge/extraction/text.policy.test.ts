@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { cleanLine, cleanText, hasWords, lengthOf } from '../../../../domain/knowledge/extraction/text.policy.ts';
-import { isStorableText } from '../../../../platform/core/storable-text.ts';
+import { isStorableText } from '../../../../platform/core/text/storable-text.ts';
 
 describe('text of passages', () => {
   const anyText = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => `${text}\uD83D\u0000${text}\uDE00`);

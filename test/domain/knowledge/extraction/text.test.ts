@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { decodeText, kindOfText } from '../../../../domain/knowledge/extraction/plain-text.ts';
+import { decodeText, kindOfText } from '../../../../domain/knowledge/extraction/text/plain-text.ts';
 import { joinUnspaced } from '../../../../domain/knowledge/extraction/line-breaks.policy.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 import { readFrom, shortly } from '../../../toolkit/drive/extracting.ts';

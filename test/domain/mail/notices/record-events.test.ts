@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { createCampaign } from '../../../../domain/campaigns/drafts.ts';
+import { createCampaign } from '../../../../domain/campaigns/drafts/drafts.ts';
 import { readStatistics } from '../../../../domain/campaigns/recipients.ts';
 import { scheduleCampaign } from '../../../../domain/campaigns/states.ts';
 import { stepCampaign } from '../../../../domain/campaigns/step.ts';

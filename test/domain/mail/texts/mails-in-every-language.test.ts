@@ -5,7 +5,7 @@ import { wordingIn } from '../../../../domain/language/wording.ts';
 import { renderMail, type MailContext } from '../../../../domain/mail/texts/rendering.ts';
 import { mailTemplates } from '../../../../domain/mail/texts/templates.ts';
 import { mailTemplateNames, type MailTemplate } from '../../../../entities/mail/values.ts';
-import { icalendarOf } from '../../../../platform/core/calendar.policy.ts';
+import { icalendarOf } from '../../../../platform/core/time/calendar.policy.ts';
 import { eachCase } from '../../../toolkit/assert/each-case.ts';
 
 const names = [

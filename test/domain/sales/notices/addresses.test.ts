@@ -1,7 +1,7 @@
 /** Addresses in notices. Every address that an adapter accepts is found, in linear time. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isEmail } from '../../../../platform/core/email.policy.ts';
+import { isEmail } from '../../../../platform/core/text/email.policy.ts';
 import { addressesIn, readAddress } from '../../../../domain/sales/notices/addresses.policy.ts';
 import { createNoticeReceiver } from '../../../../domain/sales/notices/notices.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';

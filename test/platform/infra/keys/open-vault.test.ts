@@ -1,7 +1,7 @@
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi } from '../../../../api/server.ts';
-import { fillEmailKeys } from '../../../../domain/identity/email-keys.ts';
+import { fillEmailKeys } from '../../../../domain/identity/accounts/email-keys.ts';
 import { addSuppression, listSuppressions } from '../../../../domain/mail/suppressions/suppressions.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
 import { StartProblem } from '../../../../platform/core/start-problem.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { previewToken, readPreviewToken } from '../../../../domain/campaigns/preview-tokens.ts';
+import { previewToken, readPreviewToken } from '../../../../domain/campaigns/drafts/preview-tokens.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { linkToken, openingToken, readLinkToken, readOpeningToken } from '../../../../domain/mail/tracking/tokens.ts';
 import { readUploadToken, uploadToken } from '../../../../domain/media/uploads/tokens.ts';

@@ -3,7 +3,7 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
-import { openSession } from '../../../../domain/identity/sessions.ts';
+import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 
 export interface Classroom {
   clubId: Id;

@@ -1,7 +1,7 @@
 /** An automation with every kind of step. Each student passes twelve of its fifteen steps. */
-import { createAutomation } from '../../../../domain/automations/drafts.ts';
-import type { Definition, Step } from '../../../../domain/automations/definition.policy.ts';
-import { publishAutomation } from '../../../../domain/automations/publishing.ts';
+import { createAutomation } from '../../../../domain/automations/versions/drafts.ts';
+import type { Definition, Step } from '../../../../domain/automations/versions/definition.policy.ts';
+import { publishAutomation } from '../../../../domain/automations/versions/publishing.ts';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';

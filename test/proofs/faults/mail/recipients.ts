@@ -1,7 +1,7 @@
 /** Builds a club that may send campaigns, its owner, and confirmed students. The mail server always refuses some of the addresses. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../../domain/clubs/organizations.ts';
-import { openSession } from '../../../../domain/identity/sessions.ts';
+import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 

@@ -3,7 +3,7 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { DataSource } from 'typeorm';
-import { openSession } from '../../../../domain/identity/sessions.ts';
+import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 import { createMentorship, updateMentorship } from '../../../../domain/mentorships/mentorships.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { Transaction, type Database } from '../../../../platform/infra/postgres/database.ts';

@@ -4,7 +4,7 @@ import type { CallerKind } from '../../../../contract/contract.ts';
 import type { Role } from '../../../../entities/clubs/values.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { sha256 } from '../../../../platform/infra/keys/vault.ts';
-import { openSession } from '../../../../domain/identity/sessions.ts';
+import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 import { clock } from '../../../toolkit/drive/api.ts';
 import { buildAdministrator, buildMember } from '../../../toolkit/builders/clubs.ts';
 import { endedSession, expiredSession } from '../../../toolkit/builders/sessions.ts';

@@ -7,10 +7,10 @@ import {
   placedSteps,
   type Definition,
   type PlacedStep,
-} from '../../../../domain/automations/definition.policy.ts';
-import { createAutomation, updateAutomation } from '../../../../domain/automations/drafts.ts';
+} from '../../../../domain/automations/versions/definition.policy.ts';
+import { createAutomation, updateAutomation } from '../../../../domain/automations/versions/drafts.ts';
 import { enrollByHand } from '../../../../domain/automations/entering/by-hand.ts';
-import { publishAutomation } from '../../../../domain/automations/publishing.ts';
+import { publishAutomation } from '../../../../domain/automations/versions/publishing.ts';
 import { settleLeftMails } from '../../../../domain/automations/running/left-mails.ts';
 import { exitRun, readCounts, resumeRun } from '../../../../domain/automations/runs.ts';
 import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../../domain/automations/states.ts';

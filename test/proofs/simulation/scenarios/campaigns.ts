@@ -2,7 +2,7 @@
  * Campaigns and test mails: administrators schedule, pause and repeat them, students unsubscribe, and a mail server accepts, refuses and
  * hangs.
  */
-import { createCampaign } from '../../../../domain/campaigns/drafts.ts';
+import { createCampaign } from '../../../../domain/campaigns/drafts/drafts.ts';
 import { readStatistics } from '../../../../domain/campaigns/recipients.ts';
 import {
   cancelCampaign,
@@ -12,7 +12,7 @@ import {
   scheduleCampaign,
   unscheduleCampaign,
 } from '../../../../domain/campaigns/states.ts';
-import { requestTestMail } from '../../../../domain/campaigns/test-mails.ts';
+import { requestTestMail } from '../../../../domain/campaigns/drafts/test-mails.ts';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';

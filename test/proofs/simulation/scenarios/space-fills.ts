@@ -8,7 +8,7 @@ import {
 import { banMember, unbanMember } from '../../../../domain/community/members.ts';
 import { joinSpace, leaveSpace } from '../../../../domain/community/memberships.ts';
 import { updateSpace } from '../../../../domain/community/spaces.ts';
-import { findOrOpenAccount } from '../../../../domain/identity/accounts.ts';
+import { findOrOpenAccount } from '../../../../domain/identity/accounts/accounts.ts';
 import { followAccessByTime } from '../../../../domain/joining/joining.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';

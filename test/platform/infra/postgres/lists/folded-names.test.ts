@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { foldOldNames, nameMatches } from '../../../../../platform/infra/postgres/lists/folded-names.ts';
 import { listStudents } from '../../../../../domain/identity/students.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
-import { tidyName } from '../../../../../platform/core/text.policy.ts';
+import { tidyName } from '../../../../../platform/core/text/text.policy.ts';
 import { sql } from '../../../../../platform/infra/postgres/sql.ts';
 import { buildClub, buildStudent } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { likePattern } from '../../../../../platform/core/text.policy.ts';
+import { likePattern } from '../../../../../platform/core/text/text.policy.ts';
 import { testDatabase } from '../../../../toolkit/stack/database.ts';
 
 describe('likePattern', () => {

@@ -1,0 +1,190 @@
+/** An administrator's own account: confirmation, sign-in, reset, profile. */
+import { Administrator } from '../../../entities/identity/administrator.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
+import { requireOffered } from '../../language/chosen.ts';
+import { foldEmail } from '../../../platform/core/text/text.policy.ts';
+import { requestMail, imitateRequest } from '../../mail/transactional/requests.ts';
+import { confirmAddress } from './confirmation.ts';
+import { emailNotVerified, invalidCredentials } from './credentials.ts';
+import { spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
+import { listOrganizations } from '../memberships.ts';
+import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
+import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
+import { endSessionsOf, openSession } from '../sessions/sessions.ts';
+
+type AdministratorSession = RecordOf<'AdministratorSession'>;
+type Profile = RecordOf<'AdministratorProfile'>;
+
+/**
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
+ * @throws DomainError invalid_credentials; email_not_verified only after a right password
+ */
+export async function signInAdministrator(
+  { db }: VaultDeps,
+  { email, password }: { email: string; password: string },
+  now: Date,
+): Promise<AdministratorSession> {
+  const account = await db.one<{
+    id: Id;
+    passwordHash: string | null;
+    offered: string | null;
+  }>(sql`SELECT administrator.id,
+            CASE WHEN administrator.verified_at IS NOT NULL THEN administrator.password_hash END AS "passwordHash",
+            coalesce(token.password_hash,
+                     CASE WHEN administrator.verified_at IS NULL THEN administrator.password_hash END) AS offered
+       FROM administrators administrator
+       LEFT JOIN one_time_tokens token
+         ON token.administrator_id = administrator.id AND token.purpose = 'administrator_sign_up_again'
+        AND token.expires_at > ${now}
+      WHERE administrator.email = ${foldEmail(email)}`);
+  const isRight = await passwordMatches(password, account?.passwordHash ?? null);
+  const isOffered = await passwordMatches(password, account?.offered ?? null);
+  if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
+  return db.transaction(async (tx) => {
+    // The comparison of passwords took some time. If the password was reset during it, the sign-in fails.
+    const unchanged = await tx.one(
+      sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
+    );
+    if (!unchanged) throw invalidCredentials();
+    return openAdministratorSession(tx, account.id, now);
+  });
+}
+
+/** Uses the mailed token and opens a session. @throws DomainError token_gone */
+export async function verifyAdministratorEmail(
+  { db }: VaultDeps,
+  token: string,
+  now: Date,
+): Promise<AdministratorSession> {
+  return db.transaction(async (tx) => {
+    const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
+    if (administratorId === null) throw tokenGone();
+    await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
+    return openAdministratorSession(tx, administratorId, now);
+  });
+}
+
+/** Mails the confirmation again, if the address is not confirmed yet. */
+export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
+}
+
+export async function requestAdministratorPasswordReset(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
+}
+
+/** Sets a new password. Every other sign-in session and every mailed token ends. @throws DomainError weak_password, token_gone */
+export async function confirmAdministratorPasswordReset(
+  { db }: VaultDeps,
+  { token, password }: { token: string; password: string },
+  now: Date,
+): Promise<AdministratorSession> {
+  requireStrongPassword(password);
+  const passwordHash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
+    if (administratorId === null) throw tokenGone();
+    requireUnknown(password, await passwordOwner(tx, administratorId)); // after an error the token stays valid
+    await tx.run(
+      sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
+    );
+    await withdrawTokensOf(tx, { administratorId });
+    await endSessionsOf(tx, 'admin', administratorId);
+    return openAdministratorSession(tx, administratorId, now);
+  });
+}
+
+async function passwordOwner(tx: Queries, administratorId: Id): Promise<PasswordOwner> {
+  const { email, name, organizations } = await getProfile(tx, administratorId);
+  return { email, names: [name, ...organizations.map((organization) => organization.name)] };
+}
+
+/** @returns the administrator and their clubs (ACC-2) */
+export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
+  const row = await tx.one<{
+    id: Id;
+    name: string;
+    email: string;
+    verified: boolean;
+    phone_verified: boolean;
+    has_password: boolean;
+    phone: string | null;
+    language: string | null;
+  }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
+            password_hash IS NOT NULL AS has_password, phone, language
+       FROM administrators WHERE id = ${administratorId}`);
+  if (!row) throw new Error(`There is no administrator ${administratorId}`);
+  const { phone, language, ...profile } = row;
+  return {
+    ...profile,
+    ...(phone !== null && { phone }),
+    ...(language !== null && { language }),
+    organizations: await listOrganizations(tx, administratorId),
+  };
+}
+
+/** Changes the administrator's own profile. @throws DomainError invalid_request (the language is not offered) */
+export async function updateProfile(
+  { db }: DatabaseDeps,
+  administratorId: Id,
+  input: RecordOf<'ProfileChange'>,
+): Promise<Profile> {
+  const language = requireOffered(input.language);
+  return db.transaction(async (tx) => {
+    await tx.manager.update(Administrator, { id: administratorId }, { language });
+    return getProfile(tx, administratorId);
+  });
+}
+
+export async function openAdministratorSession(
+  tx: Transaction,
+  administratorId: Id,
+  now: Date,
+): Promise<AdministratorSession> {
+  const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now);
+  return { token, expires_at: expiresAt.toISOString(), administrator: await getProfile(tx, administratorId) };
+}
+
+export interface KnownAdministrator {
+  id: Id;
+  verified: boolean;
+  passwordHash: string | null;
+}
+
+/** Locks the administrator's row. */
+export async function findAdministratorByEmail(
+  tx: Transaction,
+  foldedEmail: string,
+): Promise<KnownAdministrator | undefined> {
+  const account =
+    await tx.one<KnownAdministrator>(sql`SELECT ${columns(Administrator, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
+       FROM administrators WHERE email = ${foldedEmail} FOR UPDATE`);
+  return account;
+}
+
+async function mailIfKnown(
+  { db, vault }: VaultDeps,
+  template: 'administrator_verify_email' | 'administrator_reset_password',
+  email: string,
+  now: Date,
+  isRecipient: (known: KnownAdministrator) => boolean,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const account = await findAdministratorByEmail(tx, foldEmail(email));
+    if (account && isRecipient(account)) {
+      await requestMail(
+        tx,
+        vault,
+        { template, clubId: null, recipient: { administratorId: account.id }, email: foldEmail(email) },
+        now,
+      );
+    } else {
+      await imitateRequest(tx, vault, { template, clubId: null, email: foldEmail(email) }, now);
+    }
+  });
+}

@@ -1,0 +1,23 @@
+/** Fills in missing keyed hashes of students' addresses. */
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { VaultDeps } from '../../deps.ts';
+
+/** Students of a batch, which takes some tens of milliseconds of hashing. */
+const batch = 1_000;
+
+/**
+ * Fills in one batch. Safe to repeat: an address that is corrected at the same time keeps its own key.
+ * @returns the number of filled rows, and whether there may be more
+ */
+export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {
+  const students = await db.rows<{ id: Id; email: string }>(
+    sql`SELECT id, email FROM students WHERE email_key IS NULL AND email IS NOT NULL ORDER BY id LIMIT ${batch}`,
+  );
+  const filled = await db.run(sql`UPDATE students SET email_key = found.key
+    FROM unnest(${students.map(({ id }) => id)}::uuid[], ${students.map(({ email }) => email)}::text[],
+                ${students.map(({ email }) => addressKeyOf(vault, email))}::bytea[]) AS found (id, email, key)
+   WHERE students.id = found.id AND students.email = found.email AND students.email_key IS NULL`);
+  return { filled, more: students.length === batch };
+}

@@ -1,0 +1,265 @@
+/** A student's own account: confirmation, sign-in, reset, one-time code. No answer reveals whether an e-mail is known. */
+import { Student } from '../../../entities/identity/student.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { IsNull } from 'typeorm';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import type { StudentDeps, VaultDeps } from '../../deps.ts';
+import { foldEmail } from '../../../platform/core/text/text.policy.ts';
+import { requireOffered } from '../../language/chosen.ts';
+import { requestMail, imitateRequest } from '../../mail/transactional/requests.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import { confirmAddress } from './confirmation.ts';
+import { emailNotVerified, invalidCredentials } from './credentials.ts';
+import { unmailedRequestId } from '../../mail/codes/code-requests.ts';
+import { spendCode, tryCode } from '../../mail/codes/codes.ts';
+import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
+import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
+import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
+import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
+import { endSessionsOf, openSession } from '../sessions/sessions.ts';
+import { presentStudent } from '../student-identity.ts';
+import { getStudent } from '../students.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+
+type StudentSession = RecordOf<'StudentSession'>;
+
+/**
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
+ * an account that existed before.
+ * @throws DomainError invalid_credentials; email_not_verified only after a right password
+ */
+export async function signInStudent(
+  { db, storage }: StudentDeps,
+  { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
+  now: Date,
+): Promise<StudentSession> {
+  const student = await db.one<{
+    id: Id;
+    passwordHash: string | null;
+    offered: string | null;
+  }>(sql`SELECT student.id, CASE WHEN student.verified_at IS NOT NULL THEN student.password_hash END AS "passwordHash",
+            coalesce(token.password_hash, CASE WHEN student.verified_at IS NULL THEN student.password_hash END) AS offered
+       FROM students student
+       LEFT JOIN one_time_tokens token
+         ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > ${now}
+      WHERE student.club_id = ${clubId} AND student.email = ${foldEmail(email)}`);
+  const isRight = await passwordMatches(password, student?.passwordHash ?? null);
+  const isOffered = await passwordMatches(password, student?.offered ?? null);
+  if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
+  return db.transaction(async (tx) => {
+    // The comparison of passwords took some time. If the password was reset or the student removed during it, the sign-in fails.
+    const unchanged = await tx.one(
+      sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
+    );
+    if (!unchanged) throw invalidCredentials();
+    return openStudentSession(tx, storage, student.id, now);
+  });
+}
+
+/**
+ * Uses the mailed token and opens a session.
+ * @throws DomainError token_gone; limit_reached (the club has no free seat; the token stays valid)
+ */
+export async function verifyStudentEmail(
+  { db, storage }: StudentDeps,
+  token: string,
+  now: Date,
+): Promise<StudentSession> {
+  return db.transaction(async (tx) => {
+    const purposes = ['student_verify_email', 'student_invitation'] as const;
+    const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    await confirmAddress(tx, 'student', locked.account.id, 'sign_up', now);
+    await takeSeatOf(tx, locked, now);
+    return openStudentSession(tx, storage, locked.account.id, now);
+  });
+}
+
+/**
+ * Locks a student whose address is proven. The lock comes after the lock of the club's count, if the student begins to count, and before
+ * the student's tokens.
+ * @throws DomainError token_gone for a removed student; limit_reached
+ */
+async function lockToConfirm(tx: Transaction, studentId: Id) {
+  const { account, seats } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
+  if (!account) throw tokenGone();
+  return { account, seats };
+}
+
+/** Mails the confirmation again, if the address is not confirmed yet. */
+export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
+}
+
+export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_reset_password', who, now);
+}
+
+/**
+ * Mails a code.
+ * @returns the id of this request, with which codes of the account are tried. It has the same form if no code was mailed
+ */
+export async function requestStudentCode(
+  deps: VaultDeps,
+  who: EmailInClub,
+  now: Date,
+): Promise<RecordOf<'CodeRequested'>['data']> {
+  const codeId = await mailIfKnown(deps, 'student_code', who, now);
+  const account = { clubId: who.club_id, email: foldEmail(who.email) };
+  return { accepted: true, code_id: codeId ?? unmailedRequestId(deps.vault, account, now) };
+}
+
+/**
+ * Sets a new password. Every other sign-in session and every mailed token ends.
+ * @throws DomainError weak_password, token_gone, limit_reached
+ */
+export async function confirmStudentPasswordReset(
+  { db, storage }: StudentDeps,
+  { token, password }: { token: string; password: string },
+  now: Date,
+): Promise<StudentSession> {
+  requireStrongPassword(password);
+  const passwordHash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    const purposes = ['student_reset_password'] as const;
+    const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    await spendToken(tx, purposes, token, now);
+    const studentId = locked.account.id;
+    requireUnknown(password, await passwordOwner(tx, studentId)); // after an error the token stays valid
+    await takeSeatOf(tx, locked, now);
+    // The reader of this mail owns the address, so the address is confirmed too.
+    await tx.run(
+      sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
+    );
+    await withdrawTokensOf(tx, { studentId });
+    await endSessionsOf(tx, 'student', studentId);
+    return openStudentSession(tx, storage, studentId, now);
+  });
+}
+
+/**
+ * Exchanges a code for a session. The try is recorded and committed first, so that no two guesses share one try.
+ * @param input.network the network of the request
+ * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a foreign request and an unknown e-mail;
+ *   limit_reached
+ */
+export async function exchangeStudentCode(
+  { db, vault, storage }: StudentDeps,
+  input: EmailInClub & { code_id: Id; code: string; network?: string },
+  now: Date,
+): Promise<StudentSession> {
+  const { club_id: clubId, code_id: codeId, code, network } = input;
+  const guess = { clubId, email: foldEmail(input.email), codeId, code, ...(network !== undefined && { network }) };
+  const match = await db.transaction((tx) => tryCode(tx, vault, guess, now));
+  if (match === undefined) throw tokenGone();
+  return db.transaction(async (tx) => {
+    const locked = await lockToConfirm(tx, match.studentId);
+    if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
+    await confirmAddress(tx, 'student', match.studentId, 'other', now);
+    await takeSeatOf(tx, locked, now);
+    return openStudentSession(tx, storage, match.studentId, now);
+  });
+}
+
+/**
+ * Sets the first password of a student who was invited, or whose password from the sign-up was removed.
+ * @throws DomainError weak_password, password_exists
+ */
+export async function setStudentPassword(
+  { db, storage }: StudentDeps,
+  studentId: Id,
+  password: string,
+): Promise<RecordOf<'Student'>> {
+  requireStrongPassword(password, await passwordOwner(db, studentId));
+  const passwordHash = await hashPassword(password);
+  return db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(
+      Student,
+      { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
+      { passwordHash },
+    );
+    if (affected === 0) throw new RefusalToPerson('password_exists', 'refusal.password_exists');
+    return presentStudent(await getStudent(tx, studentId), storage);
+  });
+}
+
+/** Changes the student's own record. @throws DomainError invalid_request (the language is not offered) */
+export async function updateOwnStudent(
+  { db, storage }: StudentDeps,
+  studentId: Id,
+  input: RecordOf<'OwnStudentChange'>,
+): Promise<RecordOf<'Student'>> {
+  const language = requireOffered(input.language);
+  return db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(Student, { id: studentId, removedAt: IsNull() }, { language });
+    if (affected === 0) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
+    return presentStudent(await getStudent(tx, studentId), storage);
+  });
+}
+
+async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner> {
+  const account = await db.one<{ email: string; name: string; club: string }>(
+    sql`SELECT student.email, student.name, club.name AS club
+          FROM students student JOIN clubs club ON club.id = student.club_id WHERE student.id = ${studentId}`,
+  );
+  if (!account) throw tokenGone();
+  return { email: account.email, names: [account.name, account.club] };
+}
+
+export interface EmailInClub {
+  club_id: Id;
+  email: string;
+}
+
+export interface KnownStudent {
+  id: Id;
+  verified: boolean;
+  passwordHash: string | null;
+}
+
+/** Locks the student's row. */
+export async function findStudentByEmail(
+  tx: Transaction,
+  clubId: Id,
+  foldedEmail: string,
+): Promise<KnownStudent | undefined> {
+  const student =
+    await tx.one<KnownStudent>(sql`SELECT ${columns(Student, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
+       FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} FOR UPDATE`);
+  return student;
+}
+
+/** @returns the id of the mailed token, or null without a mail */
+async function mailIfKnown(
+  { db, vault }: VaultDeps,
+  template: MailTemplate,
+  { club_id: clubId, email }: EmailInClub,
+  now: Date,
+  isRecipient: (student: KnownStudent) => boolean = () => true,
+): Promise<Id | null> {
+  return db.transaction(async (tx) => {
+    const address = foldEmail(email);
+    const student = await findStudentByEmail(tx, clubId, address);
+    if (student && isRecipient(student)) {
+      const recipient = { studentId: student.id };
+      return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
+    }
+    await imitateRequest(tx, vault, { template, clubId, email: address }, now);
+    return null;
+  });
+}
+
+async function openStudentSession(
+  tx: Transaction,
+  storage: ObjectStore,
+  studentId: Id,
+  now: Date,
+): Promise<StudentSession> {
+  const { token, expiresAt } = await openSession(tx, 'student', studentId, now);
+  const student = await getStudent(tx, studentId);
+  return { token, expires_at: expiresAt.toISOString(), student: await presentStudent(student, storage) };
+}

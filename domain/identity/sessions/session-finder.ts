@@ -1,0 +1,114 @@
+/**
+ * Finds the caller of a sign-in session by its token. Each request searches again, so that an ended session is refused immediately
+ * (AUTH-4).
+ */
+import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
+import type { Role } from '../../../entities/clubs/values.ts';
+import { gathered } from '../../../platform/core/gathered.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
+import { sha256 } from '../../../platform/infra/keys/vault.ts';
+import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
+import type { StudentIdentity } from '../student-identity.ts';
+
+/** The shortest time between two extensions of a session, so that few requests write. */
+const slideEveryMs = 5 * 60_000;
+/** The maximum number of look-ups of a process at the same time. They use only a few of the process's connections. */
+const maxConcurrentLookUps = 4;
+
+export interface AdministratorSessionFound {
+  administratorId: Id;
+  /**
+   * The role of the administrator in the requested club. Null without a membership or without such a club. A caller cannot distinguish
+   * the two.
+   */
+  role: Role | null;
+}
+
+export interface SessionFinder {
+  /** @returns the student of a valid session, or undefined */
+  student(token: string, now: Date): Promise<StudentIdentity | undefined>;
+  /**
+   * @param clubId the club in the path, if there is one. The same query reads the membership in this club
+   * @returns the administrator of a valid session and the role; undefined without a session. Extends the session
+   */
+  administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
+}
+
+interface LookUp {
+  tokenHash: Buffer;
+  now: Date;
+  clubId: Id | null;
+}
+
+/** @returns the session finder of a process. It looks up the sessions of concurrent requests together */
+export function createSessionFinder(db: Database): SessionFinder {
+  const student = gathered(
+    (lookUps: readonly LookUp[]) =>
+      forAllClubs(async () => inOrder(lookUps, await selectStudentSessions(db.source, [...columnsOf(lookUps)]))),
+    { atOnce: maxConcurrentLookUps },
+  );
+  const administrator = gathered(
+    (lookUps: readonly LookUp[]) =>
+      forAllClubs(async () =>
+        inOrder(
+          lookUps,
+          await selectAdministratorSessions(db.source, [...columnsOf(lookUps), lookUps.map(({ clubId }) => clubId)]),
+        ),
+      ),
+    { atOnce: maxConcurrentLookUps },
+  );
+  return {
+    student: (token, now) => student({ tokenHash: sha256(token), now, clubId: null }),
+    async administrator(token, clubId, now) {
+      const tokenHash = sha256(token);
+      const row = await administrator({ tokenHash, now, clubId: clubId ?? null });
+      if (!row) return undefined;
+      const latest = row.createdAt.getTime() + administratorSessionMaxMs;
+      const expiresAt = new Date(Math.min(now.getTime() + sessionLifetimeMs.admin, latest));
+      if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
+        await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt });
+      }
+      return { administratorId: row.administratorId, role: row.role };
+    },
+  };
+}
+
+const columnsOf = (lookUps: readonly LookUp[]) =>
+  [lookUps.map(({ tokenHash }) => tokenHash), lookUps.map(({ now }) => now)] as const;
+
+/** @returns the row of each look-up, in their order */
+function inOrder<Row extends { position: number }>(
+  lookUps: readonly LookUp[],
+  rows: readonly Row[],
+): (Omit<Row, 'position'> | undefined)[] {
+  const rowsByPosition = new Map(rows.map(({ position, ...row }) => [position, row]));
+  return lookUps.map((_, index) => rowsByPosition.get(index + 1));
+}
+
+/** Finds the students of valid sessions, with their clubs' slugs, by the hashes of tokens and the time. */
+const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
+  'select_student_sessions',
+  `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+          student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
+          student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
+     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
+     JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
+     JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
+     JOIN clubs club ON club.id = student.club_id`,
+);
+
+/** Also finds the membership of a club, if the owner of the session has one. */
+const selectAdministratorSessions = prepared<
+  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date }
+>(
+  'select_administrator_sessions',
+  `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+          session.expires_at AS "expiresAt", membership.role
+     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
+     JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
+     LEFT JOIN memberships membership
+       ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id`,
+);

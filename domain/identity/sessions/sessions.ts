@@ -1,0 +1,91 @@
+/**
+ * Sign-in sessions: opaque tokens in two stores, one for each kind of caller. A session ends when its row is deleted (AUTH-1 to AUTH-4,
+ * AUTH-6).
+ */
+import { randomBytes } from 'node:crypto';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { sha256 } from '../../../platform/infra/keys/vault.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+
+export type CallerKind = 'student' | 'admin';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+/** The lifetime of a session (DEC-10): a student's from its beginning, an administrator's from its last use. */
+export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
+/** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
+export const administratorSessionMaxMs = 30 * day;
+
+/** The prefix of both kinds of tokens. Secret scanners find it. It does not show the kind, which only the store decides (AUTH-4). */
+const tokenPrefix = 'cls_';
+
+const stores = {
+  student: { table: 'student_sessions', owner: 'student_id' },
+  admin: { table: 'administrator_sessions', owner: 'administrator_id' },
+} as const satisfies Record<CallerKind, { table: string; owner: string }>;
+
+export interface OpenedSession {
+  token: string;
+  expiresAt: Date;
+}
+
+/** Opens a session. @returns the token. Only its hash is stored */
+export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id, now: Date): Promise<OpenedSession> {
+  const token = `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
+  const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
+  const { table, owner } = stores[kind];
+  await tx.run(
+    sql`INSERT INTO ${raw(table)} (token_hash, ${raw(owner)}, created_at, expires_at) VALUES (${sha256(token)}, ${ownerId}, ${now}, ${expiresAt})`,
+  );
+  return { token, expiresAt };
+}
+
+export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
+  await db.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
+}
+
+/** Ends every session of a person immediately. */
+export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: Id): Promise<void> {
+  const { table, owner } = stores[kind];
+  await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
+}
+
+/** The time in milliseconds for which an expired session is still stored, because the clocks of processes differ. */
+const retentionMs = day;
+/** Sessions of each kind in a batch. */
+const sessionsPerBatch = 1_000;
+
+/**
+ * Removes a batch of sessions of each kind that expired a day ago.
+ * @returns the number of sessions, and whether there may be more to do now
+ */
+export async function removeEndedSessions(
+  db: Queries,
+  now: Date,
+): Promise<{ rows: { sessions: number }; more: boolean }> {
+  const counts: number[] = [];
+  for (const { table } of Object.values(stores)) {
+    counts.push(
+      await db.run(sql`DELETE FROM ${raw(table)} WHERE token_hash IN (
+        SELECT token_hash FROM ${raw(table)} WHERE expires_at <= ${new Date(now.getTime() - retentionMs)}
+         ORDER BY expires_at LIMIT ${sessionsPerBatch} FOR UPDATE SKIP LOCKED)`),
+    );
+  }
+  return {
+    rows: { sessions: counts.reduce((sum, count) => sum + count, 0) },
+    more: counts.some((count) => count >= sessionsPerBatch),
+  };
+}
+
+/** @returns for each session in order whether it is valid: it has not ended, and its student is not removed */
+export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
+  const rows = await db.rows<{ lives: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
+        OR EXISTS (SELECT FROM administrator_sessions session
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now}) AS lives
+      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, position) ORDER BY position`);
+  return rows.map(({ lives }) => lives);
+}

@@ -1,0 +1,40 @@
+/** Fields of a Word file. A field has an instruction between its begin and its separator, and a visible result after the separator. */
+import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
+import { isOn, numberOf } from './docx-styles.ts';
+
+export class DocxFields {
+  /** For each open field, the outermost first: whether its result has begun. */
+  #open: boolean[] = [];
+
+  /** Whether the following content is visible. */
+  isShown(): boolean {
+    return this.#open.every((hasResult) => hasResult);
+  }
+
+  /** @param mark `w:fldChar` @returns the words that the field itself shows: the state of a form's check box or choice */
+  read(mark: XmlElement): string {
+    const type = mark.attributes['w:fldCharType'];
+    if (type === 'separate' && this.#open.length > 0) this.#open[this.#open.length - 1] = true;
+    if (type === 'end') this.#open.pop();
+    if (type !== 'begin') return '';
+    const formState = this.isShown() ? formText(childOf(mark, 'w:ffData')) : '';
+    this.#open.push(false);
+    return formState;
+  }
+
+  /**
+   * Closes fields whose instruction has no end in its paragraph. This is a mistake of the writing program, and the rest of the document
+   * is visible.
+   */
+  endParagraph(): void {
+    this.#open = this.#open.filter((hasResult) => hasResult);
+  }
+}
+
+function formText(data: XmlElement | undefined): string {
+  const box = childOf(data, 'w:checkBox');
+  if (box) return isOn(childOf(box, 'w:checked') ?? childOf(box, 'w:default')) ? '☒' : '☐';
+  const choice = childOf(data, 'w:ddList');
+  const at = numberOf(choice, 'w:result') ?? numberOf(choice, 'w:default') ?? 0;
+  return [...childrenOf(choice, 'w:listEntry')][at]?.attributes['w:val'] ?? '';
+}

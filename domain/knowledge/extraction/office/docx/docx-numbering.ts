@@ -1,0 +1,131 @@
+/** The numbers before the paragraphs of a Word file. Word stores only the rules by which it counts. */
+import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
+import { isOn, numberOf, valueOf, type Styles } from './docx-styles.ts';
+import { formatNumber } from '../number-formats.policy.ts';
+
+interface Level {
+  start: number;
+  format: string;
+  /** The pattern of the format `custom`. */
+  pattern: string;
+  /** The written form, such as `%1.%2)`. `%1` is the number of the first level. */
+  text: string;
+  /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
+  isClose: boolean;
+  /** An item of a level up to this level, counted from 1, restarts the count. 0 means never; undefined means any higher level. */
+  restart: number | undefined;
+  /** Whether all numbers in the pattern are written as decimal digits. */
+  isDecimal: boolean;
+  isHidden: boolean;
+  style: string | undefined;
+}
+
+interface List {
+  /** Lists with the same counter continue each other's count. */
+  counter: string;
+  levels: ReadonlyMap<number, Level>;
+  starts: ReadonlyMap<number, number>;
+}
+
+const deepest = 9;
+
+export class Numbering {
+  readonly #abstract = new Map<string, XmlElement>();
+  readonly #numbers = new Map<string, XmlElement>();
+  readonly #lists = new Map<string, List | undefined>();
+  readonly #styles: Styles;
+  /** The number of the last item of each level, by counter. */
+  readonly #counts = new Map<string, (number | undefined)[]>();
+  /** Lists and levels whose start value was already used. */
+  readonly #begun = new Set<string>();
+
+  /** @param root of numbering.xml, or undefined */
+  constructor(root: XmlElement | undefined, styles: Styles) {
+    for (const element of childrenOf(root, 'w:abstractNum'))
+      this.#abstract.set(element.attributes['w:abstractNumId'] ?? '', element);
+    for (const element of childrenOf(root, 'w:num')) this.#numbers.set(element.attributes['w:numId'] ?? '', element);
+    this.#styles = styles;
+  }
+
+  /**
+   * Counts the paragraph.
+   * @returns the number before the paragraph with a space behind; empty for a bullet; undefined outside lists
+   */
+  next(properties: XmlElement | undefined): string | undefined {
+    const listLevel = this.#styles.listPlace(properties);
+    const list = listLevel && this.#listOf(listLevel.list);
+    if (!listLevel || !list) return undefined;
+    const at = listLevel.level ?? [...list.levels].find(([, { style }]) => style === listLevel.style)?.[0] ?? 0;
+    const level = list.levels.get(at);
+    if (!level) return undefined;
+    const counts = this.#counts.get(list.counter) ?? [];
+    this.#counts.set(list.counter, counts);
+    const start = list.starts.get(at);
+    const isFirst = start !== undefined && !this.#begun.has(`${listLevel.list} ${at}`);
+    this.#begun.add(`${listLevel.list} ${at}`);
+    counts[at] = isFirst ? start : (counts[at] ?? (start ?? level.start) - 1) + 1;
+    for (let below = at + 1; below < deepest; below++)
+      if (at < (list.levels.get(below)?.restart ?? below)) counts[below] = undefined;
+    return written(level, list, counts, this.#styles.language);
+  }
+
+  #listOf(id: string): List | undefined {
+    if (!this.#lists.has(id)) this.#lists.set(id, this.#readList(id, 0));
+    return this.#lists.get(id);
+  }
+
+  #readList(id: string, hops: number): List | undefined {
+    const number = this.#numbers.get(id);
+    const counter = valueOf(number, 'w:abstractNumId') ?? '';
+    const abstract = this.#abstract.get(counter);
+    if (!number || !abstract) return undefined;
+    // A list may refer to a style for its levels, which refers to another list.
+    const linked = this.#styles.listOfStyle(valueOf(abstract, 'w:numStyleLink') ?? '');
+    const base = linked !== undefined && hops < 5 ? this.#readList(linked, hops + 1) : undefined;
+    const levels = new Map(base?.levels);
+    const starts = new Map<number, number>();
+    for (const level of childrenOf(abstract, 'w:lvl')) levels.set(placeOf(level), readLevel(level));
+    for (const override of childrenOf(number, 'w:lvlOverride')) {
+      const level = childOf(override, 'w:lvl');
+      if (level) levels.set(placeOf(override), readLevel(level));
+      const start = numberOf(override, 'w:startOverride');
+      if (start !== undefined) starts.set(placeOf(override), start);
+    }
+    return { counter: base?.counter ?? counter, levels, starts };
+  }
+}
+
+function placeOf(level: XmlElement): number {
+  return Number(level.attributes['w:ilvl'] ?? '0');
+}
+
+function readLevel(level: XmlElement): Level {
+  const format = childOf(level, 'w:numFmt');
+  return {
+    start: numberOf(level, 'w:start') ?? 0,
+    format: format?.attributes['w:val'] ?? 'decimal',
+    pattern: format?.attributes['w:format'] ?? '',
+    text: valueOf(level, 'w:lvlText') ?? '',
+    isClose: valueOf(level, 'w:suff') === 'nothing',
+    restart: numberOf(level, 'w:lvlRestart'),
+    isDecimal: isOn(childOf(level, 'w:isLgl')),
+    isHidden: isOn(childOf(level, 'w:rPr', 'w:vanish')),
+    style: valueOf(level, 'w:pStyle'),
+  };
+}
+
+/** The sign of a bullet is not read. A bullet with words, as in `Note:`, is read. */
+const wordsOfBullet = /\p{L}{2}/u;
+
+function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {
+  if (level.isHidden || (level.format === 'bullet' && !wordsOfBullet.test(level.text))) return '';
+  const text = level.text.replace(/%([1-9])/g, (_, digit: string) => {
+    const at = Number(digit) - 1;
+    const one = list.levels.get(at);
+    if (!one) return '';
+    const number = counts[at] ?? list.starts.get(at) ?? one.start;
+    return formatNumber(number, level.isDecimal ? 'decimal' : one.format, { language, pattern: one.pattern });
+  });
+  if (text.trim() === '') return '';
+  return level.isClose && /\p{L}$/u.test(text) ? text : `${text} `;
+}

@@ -1,0 +1,46 @@
+/** Tables as text (CSV): fields between commas, semicolons, tabs or bars. The first row is the header of the other rows. */
+import { CsvError, parse } from 'csv-parse/sync';
+import type { SectionBuilder } from '../sections.ts';
+import { TableBuilder } from '../table.ts';
+
+const delimiters = [',', ';', '\t', '|'] as const;
+/** Characters at the beginning that show which delimiter the file uses. */
+const sample = 50_000;
+
+/** @throws Unreadable too_large */
+export function readCsv(text: string, into: SectionBuilder): void {
+  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // tells Excel the delimiter
+  const content = text.slice(line.length);
+  const delimiter = said ?? delimiterOf(content.slice(0, sample));
+  const table = new TableBuilder();
+  for (const [at, fields] of rowsOf(content, delimiter).entries()) {
+    table.row(at === 0);
+    for (const field of fields) table.cell(field);
+  }
+  table.end(into);
+}
+
+/** @returns the delimiter with which most of the first rows have the same number of fields, and the most fields */
+function delimiterOf(head: string): string {
+  let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
+  for (const delimiter of delimiters) {
+    const widths = rowsOf(head, delimiter)
+      .slice(0, 50)
+      .map((fields) => fields.length);
+    const [width = 1] = widths;
+    const score = width > 1 ? widths.filter((one) => one === width).length / widths.length + width / 10_000 : 0;
+    if (score > best.score) best = { delimiter, score };
+  }
+  return best.delimiter;
+}
+
+/** A quote that is never closed would join all later rows to one field. In such a text quotes are ordinary characters. */
+function rowsOf(text: string, delimiter: string): string[][] {
+  const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
+  try {
+    return parse(text, { ...options, relax_quotes: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return parse(text, { ...options, quote: false });
+  }
+}

@@ -1,0 +1,187 @@
+/** Reads Markdown through its HTML form: CommonMark with tables, LaTeX formulas and marks of notes. */
+import MarkdownIt, { type StateBlock, type StateInline } from 'markdown-it';
+import { readHtml } from '../html/html-text.ts';
+import { elementNamesFor } from '../html/html-names.ts';
+import type { SectionBuilder } from '../sections.ts';
+import { readingTheFile } from '../unreadable.ts';
+
+/** Deeper than any real text. The parser drops content below this depth. */
+const maxNesting = 10_000;
+const markdown = new MarkdownIt('default', { html: true, maxNesting });
+const { escapeHtml } = markdown.utils;
+
+/** State of the parser for one text. */
+interface TextEnv {
+  elementNames: ReadonlySet<string>;
+  /** The last line that was searched without success, for each end of a formula. */
+  searchedTo: Map<string, number>;
+}
+const envOf = (state: { env: unknown }) => state.env as TextEnv;
+
+/** @throws Unreadable too_large, file_corrupt */
+export async function readMarkdown(text: string, into: SectionBuilder): Promise<void> {
+  const { title, body } = withoutFrontMatter(text);
+  if (title !== '' && !/^#\s/m.test(body)) into.heading(1, title);
+  const env: TextEnv = { elementNames: elementNamesFor(body), searchedTo: new Map() };
+  const html = await readingTheFile(() => markdown.render(body, { ...env }));
+  readHtml(html, into);
+}
+
+/** A line inside front matter, in YAML or TOML. */
+const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
+
+/** Separates front matter, between lines of `---` or `+++`, from the text. Readers see only its title. */
+function withoutFrontMatter(text: string): { title: string; body: string } {
+  const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
+  const [sign = ''] = (lines[0] ?? '').split(/\s/);
+  const end = lines.findIndex(
+    (line, at) => at > 0 && (line.trimEnd() === sign || (line.trimEnd() === '...' && sign === '---')),
+  );
+  const matter = lines.slice(1, Math.max(end, 1)).map((line) => line.trimEnd());
+  if (!/^[-+]/.test(sign) || matter.length === 0 || !matter.every((line) => lineOfFrontMatter.test(line)))
+    return { title: '', body: text };
+  const [, title = ''] = /^title[ \t]*[:=](.*)$/m.exec(matter.join('\n')) ?? [];
+  return { title: title.trim().replace(/^(["'])(.*)\1$/, '$2'), body: lines.slice(end + 1).join('\n') };
+}
+
+function ruleOfBlocks(name: string) {
+  const { ruler } = new MarkdownIt('default', { html: true }).block;
+  ruler.enableOnly([name]);
+  const [rule] = ruler.getRules('');
+  if (!rule) throw new Error(`markdown-it has no rule ${name}`);
+  return rule;
+}
+
+const htmlBlock = ruleOfBlocks('html_block');
+const reference = ruleOfBlocks('reference');
+
+const lineAt = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number): string =>
+  src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]);
+
+// A line that begins with words in angle brackets is not an HTML block.
+markdown.block.ruler.at(
+  'html_block',
+  (state, line, lastLine, silent) =>
+    beginsWithElement(lineAt(state, line), envOf(state).elementNames) && htmlBlock(state, line, lastLine, silent),
+  { alt: ['paragraph', 'reference', 'blockquote'] },
+);
+// `[^1]: …` is a note with visible words, not the address of a link.
+markdown.block.ruler.at(
+  'reference',
+  (state, line, lastLine, silent) => !lineAt(state, line).startsWith('[^') && reference(state, line, lastLine, silent),
+);
+
+function beginsWithElement(line: string, names: ReadonlySet<string>): boolean {
+  const [, name] = /^<\/?([a-z][^\s/>]*)/i.exec(line) ?? [];
+  return name === undefined ? !line.startsWith('<?') : names.has(name.toLowerCase());
+}
+
+/** Tags whose names are not HTML elements are words. */
+function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
+  return content.replace(/<(?:\?|\/?([a-z][^\s/>]*))/gi, (tag, name: string | undefined) =>
+    name !== undefined && names.has(name.toLowerCase()) ? tag : `&lt;${tag.slice(1)}`,
+  );
+}
+
+markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
+  withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
+
+// A picture without alternative text is not a decoration in Markdown. In HTML, an empty alternative text would mark a decoration.
+const image = markdown.renderer.rules['image'];
+markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
+  tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
+
+/** Formulas keep their source form: characters in them do not mean emphasis. */
+markdown.inline.ruler.before('escape', 'formula', (state, silent) => {
+  const [begin = '', end = ''] = signsAt(state.src, state.pos);
+  if (begin === '') return false;
+  const stop = endOfFormula(state, begin, end);
+  if (stop < 0) return false;
+  if (!silent) state.push('formula', '', 0).content = state.src.slice(state.pos, stop);
+  state.pos = stop;
+  return true;
+});
+
+const formulaSigns = [
+  ['$$', '$$'],
+  ['$', '$'],
+  [String.raw`\(`, String.raw`\)`],
+  [String.raw`\[`, String.raw`\]`],
+] as const;
+
+function signsAt(text: string, at: number): readonly [string, string] | [] {
+  return formulaSigns.find(([begin]) => text.startsWith(begin, at)) ?? [];
+}
+
+/** A `$` touches the formula, and no digit follows the second `$`. So "$5 or 10 $" is not a formula. @returns -1 if there is no end */
+function endOfFormula(state: StateInline, begin: string, end: string): number {
+  const { src, pos } = state;
+  const failedPositions = unended.get(state) ?? new Map<string, number>();
+  if ((failedPositions.get(end) ?? Infinity) <= pos || (begin === '$' && /\s/.test(src[pos + 1] ?? ' '))) return -1;
+  let at = src.indexOf(end, pos + begin.length + 1);
+  if (begin === '$')
+    while (at >= 0 && (/[\s\\]/.test(src[at - 1] ?? '') || /\d/.test(src[at + 1] ?? ''))) at = src.indexOf(end, at + 1);
+  if (at >= 0) return at + end.length;
+  unended.set(state, failedPositions.set(end, pos));
+  return -1;
+}
+
+/** The position from which the search failed, for each end sign of a formula. */
+const unended = new WeakMap<StateInline, Map<string, number>>();
+
+/** A formula over several lines. */
+markdown.block.ruler.before(
+  'fence',
+  'formula',
+  (state, line, lastLine, silent) => {
+    const first = lineAt(state, line);
+    const [begin = '', end = ''] = signsAt(first, 0);
+    const { searchedTo } = envOf(state);
+    if (begin.length < 2 || begin === String.raw`\(` || first.includes(end, 2) || (searchedTo.get(end) ?? -1) > line)
+      return false;
+    let last = line + 1;
+    while (last < lastLine && !state.isEmpty(last) && !lineAt(state, last).includes(end)) last += 1;
+    if (last >= lastLine || state.isEmpty(last) || !lineAt(state, last).trimEnd().endsWith(end)) {
+      searchedTo.set(end, last);
+      return false;
+    }
+    if (silent) return true;
+    state.push('formula_block', '', 0).content = state.getLines(line, last + 1, state.blkIndent, false);
+    state.line = last + 1;
+    return true;
+  },
+  { alt: ['paragraph', 'reference', 'blockquote', 'list'] },
+);
+
+// Lessons store `<` as `&lt;` (DEC-148), also in formulas.
+const formula = (text: string): string => escapeHtml(text.replaceAll('&lt;', '<'));
+markdown.renderer.rules['formula'] = (tokens, at) => formula(tokens[at]?.content ?? '');
+markdown.renderer.rules['formula_block'] = (tokens, at) => `<p>${formula(tokens[at]?.content ?? '')}</p>\n`;
+
+/** The mark of a note: `[^1]`. */
+markdown.inline.ruler.before('link', 'note_mark', (state, silent) => {
+  noteMark.lastIndex = state.pos;
+  const [whole = '', label = ''] = noteMark.exec(state.src) ?? [];
+  if (whole === '') return false;
+  if (!silent) state.push('note_mark', '', 0).content = label;
+  state.pos += whole.length;
+  return true;
+});
+const noteMark = /\[\^([^\s[\]^]{1,200})\]/y;
+markdown.renderer.rules['note_mark'] = (tokens, at) =>
+  `<sup role="doc-noteref">${escapeHtml(tokens[at]?.content ?? '')}</sup>`;
+
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hira}\p{Script=Kana}\p{Script=Bopo}\p{Script=Hang}\u3000-\u303f\uff01-\uff60]/u;
+
+/** In scripts without spaces, emphasis may begin and end beside a full stop: `**重要。**次`. */
+markdown.inline.State = class extends markdown.inline.State {
+  override scanDelims(start: number, canSplitWord: boolean) {
+    const delimiters = super.scanDelims(start, canSplitWord);
+    const [before = ' ', after = ' '] = [this.src[start - 1], this.src[start + delimiters.length]];
+    if (!canSplitWord) return delimiters;
+    if (unspaced.test(before) && !/\s/.test(after)) delimiters.can_open = true;
+    if (unspaced.test(after) && !/\s/.test(before)) delimiters.can_close = true;
+    return delimiters;
+  }
+};

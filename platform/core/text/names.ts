@@ -1,0 +1,40 @@
+/** Names that people and clubs choose for themselves, and that appear in e-mails (DEC-64). */
+import { DomainError } from '../errors.ts';
+import { holdsUnseenCharacters, holdsWebAddress, hasVisible, tidyName } from './text.policy.ts';
+
+/** The problems of a name. `words` says what is wrong and what to do. The name of the field precedes it. */
+const faults: readonly { has: (name: string) => boolean; words: string }[] = [
+  { has: (name) => !hasVisible(name), words: 'must have a visible character' },
+  {
+    has: holdsUnseenCharacters,
+    words: 'must not contain control or format characters, because they hide text. Type the name again',
+  },
+  {
+    has: holdsWebAddress,
+    words: 'must not contain a web address, because the name appears in e-mails. Put a blank after each full stop',
+  },
+  { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not contain an HTML tag. Put a blank after each `<`' },
+];
+
+/** Lines contain separate things. A blank instead of the line break would join them into one name. */
+const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
+
+/**
+ * Normalizes a name.
+ * @param field the name of the field in the request
+ * @throws DomainError invalid_request for a name that must not appear in an e-mail to strangers, because e-mail programs would show a web
+ * address as a link
+ */
+export function plainName(name: string, field = 'name'): string {
+  const tidy = tidyName(name);
+  if (lineBreak.test(name.trim()))
+    throw new DomainError('invalid_request', `${field} must be on one line. Remove the line break.`);
+  const fault = faults.find(({ has }) => has(tidy));
+  if (fault) throw new DomainError('invalid_request', `${field} ${fault.words}.`);
+  return tidy;
+}
+
+/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and names older than the rule, may not. */
+export function mayStandInMail(words: string): boolean {
+  return !holdsUnseenCharacters(words) && !holdsWebAddress(words);
+}

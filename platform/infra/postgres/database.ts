@@ -18,7 +18,7 @@ export class Queries {
     return this.#manager;
   }
 
-  /** Sends further statements on another connection: that of a transaction which stays open, or of the pool again. */
+  /** Sends further statements on another connection, such as the connection of an open transaction. */
   protected useConnectionOf(manager: EntityManager): void {
     this.#manager = manager;
   }
@@ -155,8 +155,8 @@ export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise
 
 /**
  * Until the transaction ends, each prepared statement keeps one plan of its connection for all values, and finds rows by their keys. This
- * is for frequent statements on partitioned tables. Postgres expects such a plan to read all partitions, and otherwise makes a new plan
- * for each run (1.0 ms for a record of 0.3 ms). At its start the plan excludes the partitions that the values rule out.
+ * is for frequent statements on partitioned tables. Postgres expects such a plan to read all partitions. So it would make a new
+ * plan for each run (1.0 ms for a record of 0.3 ms). At its start the plan excludes the partitions that the values rule out.
  */
 export async function planOnce(tx: Transaction): Promise<void> {
   // The plan may be made while the tables are empty, and stay while they grow. So it must not read them from end to end.

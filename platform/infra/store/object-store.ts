@@ -36,8 +36,7 @@ const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
 
-/** The number of bytes that one copy request copies, small enough for the store to answer in time, and the number of such requests that run
- * in parallel. */
+/** The bytes of one copy request, few enough for the store to answer in time, and the number of concurrent copy requests. */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
@@ -89,8 +88,8 @@ export interface ObjectStore {
   /** @returns the size of the file in bytes; undefined if it does not exist */
   size(key: string): Promise<number | undefined>;
   /**
-   * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so that nobody
-   * can replace an inspected file. The store refuses every other request, also the second of two simultaneous requests.
+   * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so an
+   * inspected file cannot be replaced. The store refuses every other request, also the second of two simultaneous requests.
    * @param length in bytes
    * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */

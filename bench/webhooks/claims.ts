@@ -57,10 +57,10 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
 }
 
 /** Leases equally many rows with known keys. */
-const leaseKnown = prepared(
+const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly string[] }>(
   'bench_lease_known',
-  `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'
-     FROM unnest($1::uuid[], $2::uuid[]) AS known (club_id, id) WHERE facts.club_id = known.club_id AND facts.id = known.id
+  (value) => `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'
+     FROM unnest(${value.clubIds}::uuid[], ${value.ids}::uuid[]) AS known (club_id, id) WHERE facts.club_id = known.club_id AND facts.id = known.id
    RETURNING facts.id, facts.club_id, type, student_id, subject_id, details, occurred_at, priority`,
 );
 
@@ -74,7 +74,7 @@ async function measure(source: DataSource, words: string): Promise<void> {
       const { ms, result: claimed } = await timed(() => claimFacts(source, { ...roomOf(room), turn }));
       if (claimed.length === 0) throw new Error(`Nothing was left to claim: ${words}.`);
       const bare = await timed(() =>
-        leaseKnown(source, [claimed.map(({ clubId }) => clubId), claimed.map(({ id }) => id)]),
+        leaseKnown(source, { clubIds: claimed.map(({ clubId }) => clubId), ids: claimed.map(({ id }) => id) }),
       );
       await removeFacts(source, claimed);
       if (nth < warmUps) continue;

@@ -57,6 +57,17 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
   confirmed: boolean;
 }
 
+/** A candidate as the claim leaves it: a mail that was not claimed may have no claim's values, and a removed student no address. */
+type ClaimRow =
+  | (Claimed & { status: 'sending'; goesOn: boolean })
+  | (Omit<Claimed, 'email' | 'fence' | 'attemptCount'> & {
+      status: Exclude<Mail['status'], 'sending'> | null;
+      goesOn: boolean;
+      email: string | null;
+      fence: number | null;
+      attemptCount: number | null;
+    });
+
 interface Candidate {
   id: Id;
   email: string | null;
@@ -130,7 +141,7 @@ async function claimAll(
   const keys = candidates.map(({ email }) => (email === null ? null : addressKeyOf(vault, email)));
   const emails = candidates.map(({ email }) => email);
   const mailable = candidates.map(({ email }) => email !== null && isMailable(email));
-  const rows = await claimMails(db.source, [ids, emails, keys, now, mailable]);
+  const rows = await claimMails(db.source, { ids, emails, keys, now, mailable });
   const claims = new Map(rows.map((row) => [row.id, row]));
   return candidates.map(({ id }) => {
     const row = claims.get(id);
@@ -140,11 +151,20 @@ async function claimAll(
   });
 }
 
-const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: boolean }>(
+const claimMails = prepared<
+  ClaimRow,
+  {
+    ids: readonly Id[];
+    emails: readonly (string | null)[];
+    keys: readonly (Buffer | null)[];
+    now: Date;
+    mailable: readonly boolean[];
+  }
+>(
   'claim_mails',
-  `WITH given AS (
-      SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $5::boolean[]) AS given (id, email, key, mailable)),
-    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
+  (value) => `WITH given AS (
+      SELECT * FROM unnest(${value.ids}::uuid[], ${value.emails}::text[], ${value.keys}::bytea[], ${value.mailable}::boolean[]) AS given (id, email, key, mailable)),
+    locked AS MATERIALIZED (SELECT * FROM mails WHERE id = ANY(${value.ids}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED),
     wanted AS (
       SELECT mail.id, given.key, mail.student_id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed, campaign.status = 'sending' AS goes_on,
              CASE WHEN student.removed_at IS NOT NULL THEN 'student_removed'
@@ -159,7 +179,7 @@ const claimMails = prepared<Claimed & { status: Mail['status'] | null; goesOn: b
         JOIN students student ON student.id = mail.student_id
         JOIN campaigns campaign ON campaign.id = mail.campaign_id
         LEFT JOIN mail_suppressions suppression ON suppression.club_id = mail.club_id AND suppression.address_key = given.key
-       WHERE mail.status = 'pending' AND mail.next_attempt_at <= $4
+       WHERE mail.status = 'pending' AND mail.next_attempt_at <= ${value.now}
          AND student.email IS NOT DISTINCT FROM given.email),
     claimed AS (
       UPDATE mails SET status = CASE WHEN wanted.skip_reason IS NULL THEN 'sending' ELSE 'skipped' END, skip_reason = wanted.skip_reason,

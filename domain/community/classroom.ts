@@ -27,7 +27,7 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
   memberCount: number;
 }>(sql`own.has_access AS "hasAccess", own.joined, coalesce(membership.muted, false) AS muted,
   coalesce(membership.digest, false) AS digest,
-  own.joined AND NOT membership.muted AND coalesce((
+  own.joined AND NOT coalesce(membership.muted, true) AND coalesce((
     SELECT true FROM community_posts post
      WHERE post.space_id = space.id AND post.created_at > membership.read_at AND post.state = 'published' AND post.hidden_at IS NULL
        AND post.student_id IS DISTINCT FROM membership.student_id

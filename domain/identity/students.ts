@@ -107,7 +107,7 @@ async function searchStudents(
     matching: sql`(${nameMatches('student.name', tidyName(q))} OR student.email ILIKE ${emailPattern(q)})`,
   });
   const rows = await db.rows<StudentIdentity>(
-    sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
+    sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) AND student.removed_at IS NULL ORDER BY ${newestFirst}`,
   );
   return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total: ids.length };
 }

@@ -251,15 +251,29 @@ async function insertSession(
   session: Times & { id: Id; agenda: string },
   now: Date,
 ): Promise<void> {
-  const { id, mentorId, startsAt, endsAt, busyUntil, agenda } = session;
-  const row = [id, student.clubId, mentorship.id, mentorId, student.id, startsAt, endsAt, busyUntil, agenda.trim()];
-  await insertOne(tx, [...row, now]);
+  await insertOne(tx, {
+    id: session.id,
+    clubId: student.clubId,
+    mentorshipId: mentorship.id,
+    mentorId: session.mentorId,
+    studentId: student.id,
+    startsAt: session.startsAt,
+    endsAt: session.endsAt,
+    busyUntil: session.busyUntil,
+    agenda: session.agenda.trim(),
+    now,
+  });
 }
 
-const insertOne = prepared(
+const insertOne = prepared<
+  never,
+  Times & { id: Id; clubId: Id; mentorshipId: Id; studentId: Id; agenda: string; now: Date }
+>(
   'insert_mentorship_session',
-  `INSERT INTO mentorship_sessions (id, club_id, mentorship_id, mentor_id, student_id, starts_at, ends_at, busy_until, agenda,
-     booked_at, looks_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $10)`,
+  (
+    value,
+  ) => `INSERT INTO mentorship_sessions (id, club_id, mentorship_id, mentor_id, student_id, starts_at, ends_at, busy_until, agenda,
+     booked_at, looks_at, created_at, updated_at) VALUES (${value.id}, ${value.clubId}, ${value.mentorshipId}, ${value.mentorId}, ${value.studentId}, ${value.startsAt}, ${value.endsAt}, ${value.busyUntil}, ${value.agenda}, ${value.now}, ${value.now}, ${value.now}, ${value.now})`,
 );
 
 /** The old time of the session causes no conflict, because a row does not conflict with itself. */

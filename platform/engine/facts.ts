@@ -10,7 +10,7 @@ import { sql } from '../infra/postgres/sql.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 import { traceparent } from '../infra/tracing.ts';
-import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './turns.ts';
+import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type Failure, type Room } from './turns.ts';
 
 export interface NewFact {
   clubId: Id;
@@ -94,12 +94,12 @@ export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
 /** Removes facts whose workflows are started. */
 export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {
-  await deleteFacts(on, [facts.map(({ clubId }) => clubId), facts.map(({ id }) => id)]);
+  await deleteFacts(on, { clubIds: facts.map(({ clubId }) => clubId), ids: facts.map(({ id }) => id) });
 }
 
-const deleteFacts = prepared(
+const deleteFacts = prepared<never, { clubIds: readonly Id[]; ids: readonly Id[] }>(
   'delete_facts',
-  `DELETE FROM facts USING unnest($1::uuid[], $2::uuid[]) AS done (club_id, id)
+  (value) => `DELETE FROM facts USING unnest(${value.clubIds}::uuid[], ${value.ids}::uuid[]) AS done (club_id, id)
     WHERE facts.club_id = done.club_id AND facts.id = done.id`,
 );
 
@@ -111,7 +111,7 @@ export async function deferFact(source: DataSource, { clubId, id }: FactKey, fai
   await new Queries(source.manager).run(deferring(sql`facts`, sql`club_id = ${clubId} AND id = ${id}`, failure));
 }
 
-const leaseFacts = prepared<Claimed<ClaimedFact>>(
+const leaseFacts = prepared<Claimed<ClaimedFact>, ClaimValues>(
   'lease_facts',
   inTurns(
     'facts',

@@ -76,8 +76,10 @@ async function noteRound(db: Queries, now: Date): Promise<void> {
 
 /** @returns the time of the last complete round; undefined before the first */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
-  const row = await db.one<{ at: Date }>(sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`);
-  return row?.at;
+  const row = await db.one<{ at: Date | null }>(
+    sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`,
+  );
+  return row?.at ?? undefined;
 }
 
 interface OverdueQuery {

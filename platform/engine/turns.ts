@@ -5,7 +5,7 @@
 import type { DataSource } from 'typeorm';
 import { bulk, priorities, type Priority } from '../../entities/facts/values.ts';
 import type { Queries } from '../infra/postgres/database.ts';
-import type { Statement } from '../infra/postgres/prepared.ts';
+import type { Placeholders, Statement } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
@@ -102,7 +102,7 @@ export interface InHand {
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
-  lease: Statement<Claimed<Row>>,
+  lease: Statement<Claimed<Row>, ClaimValues>,
   db: DataSource | Queries,
   { limit, perClub, inHand, turn, buildId, front = unknownFront(), ...ofBulk }: Room,
 ): Promise<Row[]> {
@@ -110,27 +110,28 @@ export async function claimInTurns<Row>(
   for (let tries = 1; ; tries++) {
     const startedAt = performance.now();
     const last = priorities.map((priority) => turn.get(priority) ?? noClub);
-    const rows = await lease(db, [
+    const rows = await lease(db, {
       limit,
       leaseSeconds,
       perClub,
-      [...inHand.keys()],
-      [...inHand.values()].map(({ all }) => all),
-      [...inHand.values()].map((ofClub) => ofClub.bulk),
-      ofBulk.bulk,
-      ofBulk.bulkPerClub,
-      last.map(idAfter),
-      last,
+      clubsInHand: [...inHand.keys()],
+      countsInHand: [...inHand.values()].map(({ all }) => all),
+      bulkCountsInHand: [...inHand.values()].map((ofClub) => ofClub.bulk),
+      bulk: ofBulk.bulk,
+      bulkPerClub: ofBulk.bulkPerClub,
+      firstClubs: last.map(idAfter),
+      lastClubs: last,
       // Other transactions may hold all candidates for long, so each further try reads more of them.
-      limit * candidatesARow * 2 ** (tries - 1),
-      buildId ?? null,
-      since ?? '-infinity',
-    ]);
+      candidates: limit * candidatesARow * 2 ** (tries - 1),
+      buildId: buildId ?? null,
+      since: since ?? '-infinity',
+    });
     const [first] = rows;
     if (first) moveOn(front, since, first.oldest, performance.now() - startedAt);
-    if (first?.found) {
-      for (const { priority, clubId } of rows.toSorted((a, b) => a.step - b.step)) turn.set(priority, clubId);
-      return rows.map(
+    const claimed = rows.filter(isClaimed);
+    if (claimed.length > 0) {
+      for (const { priority, clubId } of claimed.toSorted((a, b) => a.step - b.step)) turn.set(priority, clubId);
+      return claimed.map(
         ({ found: _found, contended: _contended, step: _step, oldest: _oldest, ...row }) => row as unknown as Row,
       );
     }
@@ -138,15 +139,30 @@ export async function claimInTurns<Row>(
   }
 }
 
-/** A claimed row, or the only row of an answer without claimed rows. */
-export type Claimed<Row> = Row & {
-  clubId: Id;
-  priority: Priority;
-  /** The position of the row in the claim's rotation, within its priority. */
-  step: number;
-  /** Whether this is a claimed row. */
-  found: boolean;
-  /** Whether candidates existed. */
+function isClaimed<Row>(row: Claimed<Row>): row is Claimed<Row> & ClaimedRow<Row> {
+  return row.found === true;
+}
+
+/** The values of a claim. */
+export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | 'bulkPerClub'> {
+  leaseSeconds: number;
+  clubsInHand: readonly Id[];
+  /** The number of rows in hand of each of these clubs. */
+  countsInHand: readonly number[];
+  bulkCountsInHand: readonly number[];
+  /** For each priority the club at which the claim begins. */
+  firstClubs: readonly Id[];
+  /** For each priority the club at which the claim ends. */
+  lastClubs: readonly Id[];
+  /** The most candidates. */
+  candidates: number;
+  buildId: string | null;
+  since: Date | '-infinity';
+}
+
+/** A row of the answer to a claim: a claimed row, or the only row of an answer without claimed rows. */
+export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
+  /** Whether there were candidates. */
   contended: boolean;
   /**
    * The earliest `due_at` of the free rows, claimed or not; the time of the claim if no row is free; null if the claim did not read all
@@ -154,6 +170,16 @@ export type Claimed<Row> = Row & {
    */
   oldest: Date | null;
 };
+
+type ClaimedRow<Row> = Row & {
+  clubId: Id;
+  priority: Priority;
+  /** The position of the row in the claim's round, within its priority. */
+  step: number;
+  found: true;
+};
+
+type NoRow<Row> = { [Name in keyof Row]: null } & { clubId: null; priority: null; step: null; found: null };
 
 /** The reason of a failure. A fault of `its own` lengthens the pause of the row. While Temporal is `away`, the row is not the cause. */
 export type Failure = 'its own' | 'away';
@@ -177,14 +203,15 @@ const candidatesARow = 4;
 const readACandidate = 2;
 
 /** The streams from the next position in the rotation to the end, and then the streams before it. The most urgent come first. */
-const laps = priorities.flatMap((priority) => {
-  const from = `($9::uuid[])[${priority + 1}]`;
-  const before = `($10::uuid[])[${priority + 1}]`;
-  return [
-    `(${priority}::smallint, ${from}, '${highestId}'::uuid)`,
-    `(${priority}::smallint, '${noClub}'::uuid, ${before})`,
-  ];
-});
+const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues>) =>
+  priorities.flatMap((priority) => {
+    const from = `(${first}::uuid[])[${priority + 1}]`;
+    const before = `(${last}::uuid[])[${priority + 1}]`;
+    return [
+      `(${priority}::smallint, ${from}, '${highestId}'::uuid)`,
+      `(${priority}::smallint, '${noClub}'::uuid, ${before})`,
+    ];
+  });
 
 /**
  * Leases rows, the most urgent first (ENG-15), and in rotation over the clubs (ENG-9). A stream is the rows of one club with one priority.
@@ -204,8 +231,23 @@ const laps = priorities.flatMap((priority) => {
  * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again. Processing it twice is
  * safe.
  */
-export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
-  const ofFront = `${table}.due_at >= $13`;
+export function inTurns(
+  table: 'facts' | 'wakes',
+  key: string,
+  order: string,
+  columns: string,
+): (value: Placeholders<ClaimValues>) => string {
+  return (value) => claiming(value, table, key, order, columns);
+}
+
+function claiming(
+  value: Placeholders<ClaimValues>,
+  table: 'facts' | 'wakes',
+  key: string,
+  order: string,
+  columns: string,
+): string {
+  const ofFront = `${table}.due_at >= ${value.since}`;
   const nextClub = (after: string) => `
     SELECT club_id FROM ${table} WHERE priority = lap.priority AND club_id ${after} AND club_id <= lap.last_id AND ${ofFront}
      ORDER BY club_id, ${order} LIMIT 1`;
@@ -214,11 +256,11 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
     `SELECT due_at FROM ${table} WHERE priority = ${priority} AND club_id = ${clubId} AND ${free} ORDER BY ${order} LIMIT 1`;
   return `
     WITH quickly AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-    in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[], $6::int[]) AS held (club_id, count, bulk)),
+    in_hand AS (SELECT * FROM unnest(${value.clubsInHand}::uuid[], ${value.countsInHand}::int[], ${value.bulkCountsInHand}::int[]) AS held (club_id, count, bulk)),
     streams AS MATERIALIZED (
       SELECT lap.priority, club.club_id, first.due_at, row_number() OVER () AS place,
-             least($3 - coalesce(in_hand.count, 0), CASE WHEN lap.priority = ${bulk} THEN $8 - coalesce(in_hand.bulk, 0) END) AS places
-        FROM (VALUES ${laps.join(', ')}) AS lap (priority, first_id, last_id)
+             least(${value.perClub} - coalesce(in_hand.count, 0), CASE WHEN lap.priority = ${bulk} THEN ${value.bulkPerClub} - coalesce(in_hand.bulk, 0) END) AS places
+        FROM (VALUES ${lapsOf(value).join(', ')}) AS lap (priority, first_id, last_id)
        CROSS JOIN LATERAL (
         WITH RECURSIVE clubs AS (
           (${nextClub('>= lap.first_id')})
@@ -227,26 +269,26 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
         SELECT club_id FROM clubs) club
         LEFT JOIN in_hand USING (club_id)
        CROSS JOIN LATERAL (${firstOf('lap.priority', 'club.club_id')}) first
-       WHERE NOT ${anotherIsCurrent('$12::text')}
-         AND coalesce(in_hand.count, 0) < $3 AND (lap.priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
-       LIMIT $11),
+       WHERE NOT ${anotherIsCurrent(`${value.buildId}::text`)}
+         AND coalesce(in_hand.count, 0) < ${value.perClub} AND (lap.priority < ${bulk} OR (${value.bulk} > 0 AND coalesce(in_hand.bulk, 0) < ${value.bulkPerClub}))
+       LIMIT ${value.candidates}),
     passed_over AS (
       SELECT first.due_at FROM in_hand CROSS JOIN unnest('{${priorities.join(',')}}'::int[]) AS priority
        CROSS JOIN LATERAL (${firstOf('priority', 'in_hand.club_id')}) first
-       WHERE in_hand.count >= $3 OR in_hand.bulk >= $8),
+       WHERE in_hand.count >= ${value.perClub} OR in_hand.bulk >= ${value.bulkPerClub}),
     candidates AS (
       SELECT streams.club_id, waiting.key, streams.priority, waiting.turn, streams.place
         FROM (SELECT *, count(*) OVER (ORDER BY priority) AS as_urgent FROM streams) streams CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
-                  LIMIT greatest(1, $11 * ${readACandidate} / streams.as_urgent)) first) waiting
+                  LIMIT greatest(1, ${value.candidates} * ${readACandidate} / streams.as_urgent)) first) waiting
        -- Beyond the limit of its club only if other transactions hold the rows before them.
-       ORDER BY turn > places, priority, turn, place LIMIT $11),
+       ORDER BY turn > places, priority, turn, place LIMIT ${value.candidates}),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (
         SELECT FROM ${table} WHERE club_id = candidates.club_id AND ${key} = candidates.key AND ${free} FOR UPDATE SKIP LOCKED) row
-       LIMIT $1),
+       LIMIT ${value.limit}),
     mine AS (
       SELECT club_id, key, step FROM (
         SELECT club_id, key, priority,
@@ -254,15 +296,15 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
                row_number() OVER (PARTITION BY priority ORDER BY turn, place) AS step,
                row_number() OVER (PARTITION BY priority, club_id ORDER BY turn, place) + coalesce(in_hand.bulk, 0) AS place_in_bulk_of_club
           FROM locked LEFT JOIN in_hand USING (club_id)) placed
-       WHERE place_of_club <= $3 AND (priority < ${bulk} OR (step <= $7 AND place_in_bulk_of_club <= $8))),
+       WHERE place_of_club <= ${value.perClub} AND (priority < ${bulk} OR (step <= ${value.bulk} AND place_in_bulk_of_club <= ${value.bulkPerClub}))),
     taken AS (
-      UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
+      UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => ${value.leaseSeconds})
         FROM mine WHERE ${table}.club_id = mine.club_id AND ${table}.${key} = mine.key
    RETURNING true AS found, mine.step::int, ${columns})
     SELECT taken.*, waiting.contended, waiting.oldest
       FROM (
         SELECT EXISTS (SELECT FROM candidates) AS contended,
-               CASE WHEN $7 > 0 AND (SELECT count(*) FROM streams) < $11
+               CASE WHEN ${value.bulk} > 0 AND (SELECT count(*) FROM streams) < ${value.candidates}
                     THEN least((SELECT min(due_at) FROM streams), (SELECT min(due_at) FROM passed_over), statement_timestamp()) END AS oldest
           FROM quickly) waiting
       LEFT JOIN taken ON true`;

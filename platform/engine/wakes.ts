@@ -6,7 +6,7 @@ import { traceparent } from '../infra/tracing.ts';
 import { Queries, type Transaction } from '../infra/postgres/database.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
-import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './turns.ts';
+import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
 /** Wakes the workflows of rows that this transaction made due. An unsent wake of the same workflow is raised instead of written twice. */
@@ -86,7 +86,7 @@ export async function claimWakes(db: DataSource | Queries, room: Room): Promise<
   return claimInTurns(leaseWakes, db, room);
 }
 
-const leaseWakes = prepared<Claimed<ClaimedWake>>(
+const leaseWakes = prepared<Claimed<ClaimedWake>, ClaimValues>(
   'lease_wakes',
   inTurns(
     'wakes',
@@ -100,18 +100,20 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
 
 /** Deletes a wake after it was sent. A wake that was raised in the meantime stays and can be claimed immediately. */
 export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
-  const removed = await deleteWake(source, [clubId, workflowId, seq]);
-  if (removed.length === 0) await freeWake(source, [clubId, workflowId]);
+  const removed = await deleteWake(source, { clubId, workflowId, seq });
+  if (removed.length === 0) await freeWake(source, { clubId, workflowId });
 }
 
-const deleteWake = prepared(
+const deleteWake = prepared<object, Pick<ClaimedWake, 'clubId' | 'workflowId' | 'seq'>>(
   'delete_wake',
-  `DELETE FROM wakes WHERE club_id = $1 AND workflow_id = $2 AND seq = $3 RETURNING 1`,
+  (value) =>
+    `DELETE FROM wakes WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId} AND seq = ${value.seq} RETURNING 1`,
 );
-const freeWake = prepared(
+const freeWake = prepared<never, Pick<ClaimedWake, 'clubId' | 'workflowId'>>(
   'free_wake',
   // The row is free now. The front of claims may already be past its old time.
-  `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp() WHERE club_id = $1 AND workflow_id = $2`,
+  (value) => `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp()
+    WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId}`,
 );
 
 /** Postpones a wake that could not be sent, like `deferFact`. A wake that was raised in the meantime is due immediately. */

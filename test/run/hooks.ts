@@ -6,6 +6,7 @@ import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context, Suite } from 'mocha';
 import { projectDirectory } from '../../dev/project.ts';
+import { recordDriverStatements, recordStatements } from '../statements/recording.ts';
 import { isUnitTest } from './files.ts';
 import { fileEnded, testEnded } from './lifecycle.ts';
 import type { RunServer } from './server.ts';
@@ -28,6 +29,8 @@ export async function mochaGlobalTeardown(): Promise<void> {
 /** The minimum timeout of a test. Files and tests may set a longer one. */
 const leastTimeLimitMs = 60_000;
 
+recordStatements(); // in every process of the run
+
 let fileStart = { at: 0, cpu: process.cpuUsage() };
 
 /** Run in every process. If files run in several processes, `beforeAll` and `afterAll` belong to each file. */
@@ -41,7 +44,10 @@ export const mochaHooks = {
     this.timeout(120_000); // The first files wait for the stack, and their own hooks have a shorter timeout.
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
-    if (base && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${base}/ready`)).text();
+    if (base && !file.startsWith('..') && !isUnitTest(file)) {
+      await recordDriverStatements();
+      await (await fetch(`${base}/ready`)).text();
+    }
   },
   beforeEach: function giveTime(this: Context): void {
     // Time limits end tests that hang. A test that continues after its limit disturbs the next tests, so a busy machine gets time.

@@ -21,7 +21,8 @@ import { requireComponents } from '../../dev/components.ts';
 import { Problem, runScript, say } from '../../dev/problem.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
-import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
+import { recordsFolder, statementsTest } from '../statements/records.ts';
+import { closingLine, flakeReport, flakyTests, knownFlakes, together, type Results } from './results.ts';
 import { committedDurations, overBudget, readTimings, timingsFile, writeDurations } from './timings.ts';
 
 const { values, positionals, tokens } = parseArgs({
@@ -52,7 +53,7 @@ if (values.unit !== true) await requireComponents();
 mkdirSync(path.dirname(timingsFile), { recursive: true });
 writeFileSync(timingsFile, '');
 writeFileSync(crashesFile, '');
-const first = runMocha(inOrder(positionals.length > 0 ? positionals : requestedFiles()), { TEST_TIMINGS: timingsFile });
+const first = runAndCheck(inOrder(positionals.length > 0 ? positionals : requestedFiles()));
 if (first === undefined) {
   process.exitCode = 1; // Mocha itself failed, and has printed the reason.
 } else {
@@ -82,6 +83,21 @@ function checkBudgets(): number {
     );
   say(`${Object.keys(measured).length} test files are within their budgets.`);
   return 0;
+}
+
+/**
+ * Records the statements of the other files. Then it runs the file that checks their rows. A run with `--grep` makes no records, because
+ * only a part of the tests runs.
+ */
+function runAndCheck(all: readonly string[]): Results | undefined {
+  if (!all.includes(statementsTest) || all.length === 1 || values.grep !== undefined) {
+    return runMocha(all, { TEST_TIMINGS: timingsFile });
+  }
+  rmSync(recordsFolder, { recursive: true, force: true });
+  const others = all.filter((file) => file !== statementsTest);
+  const results = runMocha(others, { TEST_TIMINGS: timingsFile, TEST_STATEMENTS: recordsFolder });
+  const checked = results && runMocha([statementsTest], { TEST_TIMINGS: timingsFile });
+  return results && checked && together(results, checked);
 }
 
 /** @returns undefined if mocha did not finish */

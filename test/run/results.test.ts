@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
+import { closingLine, flakeReport, flakyTests, knownFlakes, together, type Results } from './results.ts';
 
 const resultsOf = (...failures: string[]): Results => ({
   passed: 5,
@@ -23,6 +23,12 @@ describe('test/run/results', () => {
 
   it('states a cause for each flake of the list', () => {
     expect(knownFlakes().filter(({ title, cause }) => !title || !cause)).to.deep.equal([]);
+  });
+
+  it('adds up the results of two runs', () => {
+    const { failures, ...counts } = together(resultsOf('one'), { ...resultsOf('other'), skipped: 2 });
+    expect(counts).to.deep.equal({ passed: 10, failed: 2, skipped: 2 });
+    expect(failures.map(({ title }) => title)).to.deep.equal(['one', 'other']);
   });
 
   it('ends with `N passed, N failed`, and mentions skipped tests only if there are any', () => {

@@ -18,6 +18,16 @@ interface Flake {
   readonly cause: string;
 }
 
+/** Adds up the results of two runs. */
+export function together(one: Results, other: Results): Results {
+  return {
+    passed: one.passed + other.passed,
+    failed: one.failed + other.failed,
+    skipped: one.skipped + other.skipped,
+    failures: [...one.failures, ...other.failures],
+  };
+}
+
 const flakesFile = path.join(projectDirectory, 'test', 'flakes.json');
 
 export function knownFlakes(): Flake[] {

@@ -171,7 +171,7 @@ export const relayErrors = new Counter({
 });
 
 interface Backlog {
-  label: string;
+  label?: string;
   value: number;
 }
 
@@ -305,7 +305,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
         const statement = typeof select === 'function' ? select() : select;
         const rows = await Promise.race([read<Backlog>(statement), sleep(scrapeMs, [])]).catch(() => []);
         const [labelName] = labelNames;
-        if (labelName !== undefined) for (const { label, value } of rows) gauge.set({ [labelName]: label }, value);
+        if (labelName !== undefined) for (const { label = '', value } of rows) gauge.set({ [labelName]: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);
       },
     });

@@ -112,7 +112,10 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   async function look(due: readonly Follower[]): Promise<void> {
     const signalsBefore = due.map(({ signals }) => signals);
     try {
-      const parts = await readParts(source, [due.map(({ answerId }) => answerId), due.map(({ cursor }) => cursor)]);
+      const parts = await readParts(source, {
+        answerIds: due.map(({ answerId }) => answerId),
+        cursors: due.map(({ cursor }) => cursor),
+      });
       for (const [index, follower] of due.entries()) {
         const part = parts[index];
         if (!part || !waiting.has(follower)) continue;
@@ -191,14 +194,14 @@ function lengthOf(text: string): number {
  * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that holds the
  * cursor. An ended answer is read from its content, because its log is removed after a while.
  */
-const readParts = prepared<Part>(
+const readParts = prepared<Part, { answerIds: readonly Id[]; cursors: readonly number[] }>(
   'answer_parts',
-  `SELECT coalesce(CASE WHEN answer.status = 'generating' THEN log.text
+  (value) => `SELECT coalesce(CASE WHEN answer.status = 'generating' THEN log.text
                         ELSE substr(answer.content, wanted.cursor + 1, ${maxCharacters}) END, '') AS text,
           answer.status IS DISTINCT FROM 'generating' AS over,
           coalesce(CASE WHEN answer.status = 'generating' THEN log.entries = ${maxEntries}
                         ELSE char_length(answer.content) > wanted.cursor + ${maxCharacters} END, false) AS more
-     FROM unnest($1::uuid[], $2::int[]) WITH ORDINALITY AS wanted (answer_id, cursor, place)
+     FROM unnest(${value.answerIds}::uuid[], ${value.cursors}::int[]) WITH ORDINALITY AS wanted (answer_id, cursor, place)
      LEFT JOIN agent_answers answer ON answer.id = wanted.answer_id
      LEFT JOIN LATERAL (
        SELECT substr(string_agg(entry.text, '' ORDER BY entry.starts_at), wanted.cursor - min(entry.starts_at) + 1) AS text,

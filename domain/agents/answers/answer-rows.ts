@@ -35,9 +35,11 @@ export interface AnswerRow {
   question: string;
 }
 
-const selectAnswer = prepared<AnswerRow>(
+const selectAnswer = prepared<AnswerRow, { questionId: Id }>(
   'select_answer_of_question',
-  `SELECT answer.id, answer.question_id AS "questionId", answer.club_id AS "clubId", answer.agent_id AS "agentId",
+  (
+    value,
+  ) => `SELECT answer.id, answer.question_id AS "questionId", answer.club_id AS "clubId", answer.agent_id AS "agentId",
           answer.conversation_id AS "conversationId", answer.status, answer.error_code AS "errorCode", answer.model,
           answer.max_tokens AS "maxTokens", answer.call_no AS "callNo", answer.begun_at AS "begunAt",
           answer.looks_at AS "looksAt", answer.created_at AS "createdAt",
@@ -49,29 +51,32 @@ const selectAnswer = prepared<AnswerRow>(
      JOIN agents agent ON agent.id = answer.agent_id
      LEFT JOIN agent_calls call ON call.answer_id = answer.id AND call.call_no = answer.call_no
      LEFT JOIN agent_charges charge ON charge.answer_id = answer.id
-    WHERE answer.question_id = $1`,
+    WHERE answer.question_id = ${value.questionId}`,
 );
 
 export async function readAnswerState(db: Queries, questionId: Id): Promise<AnswerRow | undefined> {
-  const [row] = await selectAnswer(db, [questionId]);
+  const [row] = await selectAnswer(db, { questionId });
   return row;
 }
 
 /** Claims the next call for a row that was read before. If another worker has claimed it since that read, this claim returns no row. */
-const claim = prepared<{ callNo: number }>(
+const claim = prepared<
+  { callNo: number },
+  Pick<AnswerRow, 'id' | 'callNo'> & { now: Date; inputTokens: number; costMicros: string }
+>(
   'claim_answer_call',
-  `WITH claimed AS (
+  (value) => `WITH claimed AS (
      UPDATE agent_answers
         SET call_no = call_no + 1, lease_until = clock_timestamp() + ${answerRules.leaseMs} * interval '1 millisecond',
-            looks_at = $3
-      WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL
+            looks_at = ${value.now}
+      WHERE id = ${value.id} AND call_no = ${value.callNo} AND status = 'generating' AND begun_at IS NULL
         AND (lease_until IS NULL OR lease_until < clock_timestamp())
       RETURNING id, call_no, model),
    unheard AS (
-     UPDATE agent_calls SET outcome = 'abandoned', ended_at = $3
-      WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL AND EXISTS (SELECT FROM claimed))
+     UPDATE agent_calls SET outcome = 'abandoned', ended_at = ${value.now}
+      WHERE answer_id = ${value.id} AND call_no = ${value.callNo} AND outcome IS NULL AND EXISTS (SELECT FROM claimed))
    INSERT INTO agent_calls (answer_id, call_no, model, started_at, input_tokens, cost_micros, estimated)
-   SELECT id, call_no, model, $3, $4, $5, true FROM claimed RETURNING call_no AS "callNo"`,
+   SELECT id, call_no, model, ${value.now}, ${value.inputTokens}, ${value.costMicros}, true FROM claimed RETURNING call_no AS "callNo"`,
 );
 
 /**
@@ -86,19 +91,25 @@ export async function claimCall(
   estimate: { inputTokens: number; costMicros: bigint },
   now: Date,
 ): Promise<number | undefined> {
-  const [row] = await claim(db, [id, callNo, now, estimate.inputTokens, String(estimate.costMicros)]);
+  const [row] = await claim(db, {
+    id,
+    callNo,
+    now,
+    inputTokens: estimate.inputTokens,
+    costMicros: String(estimate.costMicros),
+  });
   return row?.callNo;
 }
 
-const begin = prepared<object>(
+const begin = prepared<object, TokenUse & { id: Id; callNo: number; now: Date; requestId: string | null }>(
   'begin_answer',
-  `WITH begun AS (
-     UPDATE agent_answers SET begun_at = coalesce(begun_at, $3)
-      WHERE id = $1 AND call_no = $2 AND status = 'generating' RETURNING id),
+  (value) => `WITH begun AS (
+     UPDATE agent_answers SET begun_at = coalesce(begun_at, ${value.now})
+      WHERE id = ${value.id} AND call_no = ${value.callNo} AND status = 'generating' RETURNING id),
    used AS (
      UPDATE agent_calls
-        SET request_id = $4, input_tokens = $5, cache_write_tokens = $6, cache_read_tokens = $7, output_tokens = $8
-       FROM begun WHERE answer_id = $1 AND call_no = $2)
+        SET request_id = ${value.requestId}, input_tokens = ${value.input}, cache_write_tokens = ${value.cacheWrite}, cache_read_tokens = ${value.cacheRead}, output_tokens = ${value.output}
+       FROM begun WHERE answer_id = ${value.id} AND call_no = ${value.callNo})
    SELECT FROM begun`,
 );
 
@@ -114,7 +125,16 @@ export async function beginAnswer(
   { requestId, use }: { requestId: string | null; use: TokenUse },
   now: Date,
 ): Promise<boolean> {
-  const rows = await begin(db, [id, callNo, now, requestId, use.input, use.cacheWrite, use.cacheRead, use.output]);
+  const rows = await begin(db, {
+    id,
+    callNo,
+    now,
+    requestId,
+    input: use.input,
+    cacheWrite: use.cacheWrite,
+    cacheRead: use.cacheRead,
+    output: use.output,
+  });
   return rows.length === 1;
 }
 

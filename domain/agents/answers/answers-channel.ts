@@ -45,7 +45,7 @@ export function createAnswersNotifier(source: DataSource, onError: (error: unkno
       const payloads: string[] = [];
       for (let from = 0; from < tags.length; from += maxTags) payloads.push(tags.slice(from, from + maxTags).join(','));
       try {
-        await tell(source, [payloads]);
+        await tell(source, { payloads });
       } catch (error) {
         onError(error);
       }
@@ -61,7 +61,7 @@ export function createAnswersNotifier(source: DataSource, onError: (error: unkno
   };
 }
 
-const tell = prepared<object>(
+const tell = prepared<object, { payloads: readonly string[] }>(
   'notify_answers',
-  `SELECT pg_notify('${answersChannel}', payload) FROM unnest($1::text[]) AS payload`,
+  (value) => `SELECT pg_notify('${answersChannel}', payload) FROM unnest(${value.payloads}::text[]) AS payload`,
 );

@@ -33,11 +33,24 @@ const mine = (lock: 'SHARE' | 'NO KEY UPDATE') => `
    WHERE answer.call_no = given.call_no AND answer.status = 'generating'
    ORDER BY answer.id FOR ${lock} OF answer SKIP LOCKED`;
 
+interface FencedAnswers {
+  ids: readonly Id[];
+  callNos: readonly number[];
+}
+
+const columnsOf = (answers: readonly Fenced[]): FencedAnswers => ({
+  ids: answers.map(({ answerId }) => answerId),
+  callNos: answers.map(({ callNo }) => callNo),
+});
+
 /** The lock prevents an end of the answer until these words are committed. A repeated write finds its own words. */
-const writeDeltas = prepared<{ outcome: Outcome }>(
+const writeDeltas = prepared<
+  { outcome: Outcome },
+  FencedAnswers & { starts: readonly number[]; texts: readonly string[] }
+>(
   'write_answer_deltas',
-  `WITH given AS (
-     SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[])
+  (value) => `WITH given AS (
+     SELECT * FROM unnest(${value.ids}::uuid[], ${value.callNos}::smallint[], ${value.starts}::integer[], ${value.texts}::text[])
        WITH ORDINALITY AS each (id, call_no, starts_at, text, place)),
    mine AS (${mine('SHARE')}),
    done AS (
@@ -48,33 +61,28 @@ const writeDeltas = prepared<{ outcome: Outcome }>(
    SELECT ${outcome} FROM given LEFT JOIN done ON done.id = given.id ORDER BY given.place`,
 );
 
-const renewLeases = prepared<{ outcome: Outcome }>(
+const renewLeases = prepared<{ outcome: Outcome }, FencedAnswers & { leaseMs: number }>(
   'renew_answer_leases',
-  `WITH given AS (
-     SELECT * FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS each (id, call_no, place)),
+  (value) => `WITH given AS (
+     SELECT * FROM unnest(${value.ids}::uuid[], ${value.callNos}::smallint[]) WITH ORDINALITY AS each (id, call_no, place)),
    mine AS (${mine('NO KEY UPDATE')}),
    done AS (
-     UPDATE agent_answers answer SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+     UPDATE agent_answers answer SET lease_until = clock_timestamp() + ${value.leaseMs} * interval '1 millisecond'
        FROM mine WHERE answer.id = mine.id RETURNING answer.id)
    SELECT ${outcome} FROM given LEFT JOIN done ON done.id = given.id ORDER BY given.place`,
 );
 
 export const deltaStatements: DeltaStatements = {
   async write(source, deltas) {
-    const rows = await writeDeltas(source, [
-      deltas.map(({ answerId }) => answerId),
-      deltas.map(({ callNo }) => callNo),
-      deltas.map(({ startsAt }) => startsAt),
-      deltas.map(({ text }) => text),
-    ]);
+    const rows = await writeDeltas(source, {
+      ...columnsOf(deltas),
+      starts: deltas.map(({ startsAt }) => startsAt),
+      texts: deltas.map(({ text }) => text),
+    });
     return rows.map((row) => row.outcome);
   },
   async renew(source, answers, leaseMs) {
-    const rows = await renewLeases(source, [
-      answers.map(({ answerId }) => answerId),
-      answers.map(({ callNo }) => callNo),
-      leaseMs,
-    ]);
+    const rows = await renewLeases(source, { ...columnsOf(answers), leaseMs });
     return rows.map((row) => row.outcome);
   },
 };

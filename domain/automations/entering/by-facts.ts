@@ -53,11 +53,11 @@ async function concerned(
   facts: readonly ClaimedFact[],
 ): Promise<{ fact: ClaimedFact; automationIds: Id[] }[]> {
   if (facts.length === 0) return [];
-  const rows = await selectConcerned(db, [
-    facts.map(({ clubId }) => clubId),
-    facts.map(kindOf),
-    facts.map(({ studentId }) => studentId),
-  ]);
+  const rows = await selectConcerned(db, {
+    clubIds: facts.map(({ clubId }) => clubId),
+    kinds: facts.map(kindOf),
+    studentIds: facts.map(({ studentId }) => studentId),
+  });
   return rows.flatMap(({ place, automationIds, hasRuns }) => {
     const fact = facts[place - 1];
     return fact && (automationIds !== null || hasRuns) ? [{ fact, automationIds: automationIds ?? [] }] : [];
@@ -65,11 +65,14 @@ async function concerned(
 }
 
 // Every fact of the service uses this query. It has `LIMIT` instead of EXISTS, because a plan for EXISTS may read all active runs.
-const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(
+const selectConcerned = prepared<
+  { place: number; automationIds: Id[] | null; hasRuns: boolean },
+  { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
+>(
   'select_concerned_facts',
-  `SELECT given.place::int AS place, found.ids AS "automationIds",
+  (value) => `SELECT given.place::int AS place, found.ids AS "automationIds",
            (SELECT true FROM automation_runs run WHERE run.student_id = given.student_id AND run.status = 'active' LIMIT 1) IS NOT NULL AS "hasRuns"
-      FROM unnest($1::uuid[], $2::text[], $3::uuid[]) WITH ORDINALITY AS given (club_id, kind, student_id, place)
+      FROM unnest(${value.clubIds}::uuid[], ${value.kinds}::text[], ${value.studentIds}::uuid[]) WITH ORDINALITY AS given (club_id, kind, student_id, place)
      CROSS JOIN LATERAL (
        SELECT array_agg(automation.id ORDER BY automation.id) AS ids FROM automations automation
         WHERE automation.club_id = given.club_id AND automation.trigger_kind = given.kind AND automation.status = 'active') AS found

@@ -69,25 +69,26 @@ const lookColumns = sql`${runColumns}, student.name AS "studentName", student.em
 const lockForLook = prepared<
   RunRow & {
     studentName: string;
-    studentEmail: string;
+    studentEmail: string | null;
     removed: boolean;
     confirmed: boolean;
     pending: boolean;
     automationStatus: AutomationState['status'];
     timeZone: string;
-  }
+  },
+  { runId: Id }
 >(
   'lock_look',
-  `SELECT ${lookColumns.render([])}
+  (value) => `SELECT ${lookColumns.render([])}
      FROM automation_runs run JOIN students student ON student.id = run.student_id
      JOIN automations automation ON automation.id = run.automation_id JOIN clubs club ON club.id = automation.club_id
-    WHERE run.id = $1 AND run.status = 'active'
+    WHERE run.id = ${value.runId} AND run.status = 'active'
       FOR NO KEY UPDATE OF student FOR SHARE OF automation FOR NO KEY UPDATE OF run`,
 );
 
 /** Locks student, automation (shared) and run, in this order, in one statement. @returns undefined if the run is not active */
 export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook | undefined> {
-  const [row] = await lockForLook(tx, [runId]);
+  const [row] = await lockForLook(tx, { runId });
   if (!row) return undefined;
   const {
     studentName: name,
@@ -101,7 +102,7 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
   } = row;
   return {
     run,
-    student: removed ? undefined : { name, email, confirmed, pending },
+    student: removed || email === null ? undefined : { name, email, confirmed, pending },
     automation: { status: automationStatus, timeZone },
   };
 }

@@ -129,7 +129,9 @@ export async function confirmStudentPasswordReset(
     const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
     const studentId = locked.account.id;
-    requireUnknown(password, await passwordOwner(tx, studentId)); // after an error the token stays valid
+    const owner = await passwordOwner(tx, studentId);
+    if (!owner) throw tokenGone();
+    requireUnknown(password, owner); // after an error the token stays valid
     await takeSeatOf(tx, locked, now);
     // The reader of this mail owns the address, so the address is confirmed too.
     await tx.run(
@@ -174,7 +176,9 @@ export async function setStudentPassword(
   studentId: Id,
   password: string,
 ): Promise<RecordOf<'Student'>> {
-  requireStrongPassword(password, await passwordOwner(db, studentId));
+  const owner = await passwordOwner(db, studentId);
+  if (!owner) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
+  requireStrongPassword(password, owner);
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const { affected } = await tx.manager.update(
@@ -201,13 +205,14 @@ export async function updateOwnStudent(
   });
 }
 
-async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner> {
+/** @returns undefined if the student was removed */
+async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner | undefined> {
   const account = await db.one<{ email: string; name: string; club: string }>(
     sql`SELECT student.email, student.name, club.name AS club
-          FROM students student JOIN clubs club ON club.id = student.club_id WHERE student.id = ${studentId}`,
+          FROM students student JOIN clubs club ON club.id = student.club_id
+         WHERE student.id = ${studentId} AND student.removed_at IS NULL`,
   );
-  if (!account) throw tokenGone();
-  return { email: account.email, names: [account.name, account.club] };
+  return account && { email: account.email, names: [account.name, account.club] };
 }
 
 export interface EmailInClub {

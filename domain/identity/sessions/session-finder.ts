@@ -47,7 +47,7 @@ interface LookUp {
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
     (lookUps: readonly LookUp[]) =>
-      forAllClubs(async () => inOrder(lookUps, await selectStudentSessions(db.source, [...columnsOf(lookUps)]))),
+      forAllClubs(async () => inOrder(lookUps, await selectStudentSessions(db.source, columnsOf(lookUps)))),
     { atOnce: maxConcurrentLookUps },
   );
   const administrator = gathered(
@@ -55,7 +55,10 @@ export function createSessionFinder(db: Database): SessionFinder {
       forAllClubs(async () =>
         inOrder(
           lookUps,
-          await selectAdministratorSessions(db.source, [...columnsOf(lookUps), lookUps.map(({ clubId }) => clubId)]),
+          await selectAdministratorSessions(db.source, {
+            ...columnsOf(lookUps),
+            clubIds: lookUps.map(({ clubId }) => clubId),
+          }),
         ),
       ),
     { atOnce: maxConcurrentLookUps },
@@ -76,8 +79,15 @@ export function createSessionFinder(db: Database): SessionFinder {
   };
 }
 
-const columnsOf = (lookUps: readonly LookUp[]) =>
-  [lookUps.map(({ tokenHash }) => tokenHash), lookUps.map(({ now }) => now)] as const;
+interface StudentLookUps {
+  tokenHashes: readonly Buffer[];
+  times: readonly Date[];
+}
+
+const columnsOf = (lookUps: readonly LookUp[]): StudentLookUps => ({
+  tokenHashes: lookUps.map(({ tokenHash }) => tokenHash),
+  times: lookUps.map(({ now }) => now),
+});
 
 /** @returns the row of each look-up, in their order */
 function inOrder<Row extends { position: number }>(
@@ -89,12 +99,12 @@ function inOrder<Row extends { position: number }>(
 }
 
 /** Finds the students of valid sessions, with their clubs' slugs, by the hashes of tokens and the time. */
-const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
+const selectStudentSessions = prepared<StudentIdentity & { position: number }, StudentLookUps>(
   'select_student_sessions',
-  `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+  (value) => `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
           student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
           student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
-     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
+     FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
      JOIN clubs club ON club.id = student.club_id`,
@@ -102,12 +112,15 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
 
 /** Also finds the membership of a club, if the owner of the session has one. */
 const selectAdministratorSessions = prepared<
-  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date }
+  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
+  StudentLookUps & { clubIds: readonly (Id | null)[] }
 >(
   'select_administrator_sessions',
-  `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+  (
+    value,
+  ) => `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
           session.expires_at AS "expiresAt", membership.role
-     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
+     FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      LEFT JOIN memberships membership
        ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id`,

@@ -15,7 +15,7 @@ export type LoadedSource = { title: string; language: Language } & (
 );
 
 interface Row {
-  title: string;
+  title: string | null;
   language: Language;
   content: string | null;
   objectKey: string | null;
@@ -49,7 +49,7 @@ export async function loadSource(
              ORDER BY split_part(language, '-', 1) <> club.language, created_at, language LIMIT 1) AS track ON true
          WHERE source.id = ${claim.sourceId}`,
   );
-  if (!row) return undefined;
+  if (!row || row.title === null) return undefined; // a removed source has neither lesson nor file
   const { title, language } = row;
   if (row.content !== null) return { title, language, source: { kind: 'lesson', language, markdown: row.content } };
   if (row.trackKey !== null && row.trackBytes !== null) {

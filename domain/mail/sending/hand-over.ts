@@ -123,21 +123,26 @@ export function recorderOfAccepted(
   now: Date,
 ): (mail: Pick<AcceptedMail, 'id' | 'fence'>, answer: HandOver) => Promise<unknown> {
   const record = gathered(async (mails: readonly AcceptedMail[]) => {
-    await recordSentMails(db.source, [
-      mails.map(({ id }) => id),
-      mails.map(({ fence }) => fence),
-      mails.map(({ providerId }) => providerId),
+    await recordSentMails(db.source, {
+      ids: mails.map(({ id }) => id),
+      fences: mails.map(({ fence }) => fence),
+      providerIds: mails.map(({ providerId }) => providerId),
       now,
-    ]);
+    });
     return mails;
   });
   return ({ id, fence }, answer) =>
     record({ id, fence, providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null });
 }
 
-const recordSentMails = prepared<object>(
+const recordSentMails = prepared<
+  object,
+  { ids: readonly Id[]; fences: readonly number[]; providerIds: readonly (string | null)[]; now: Date }
+>(
   'record_sent_mails',
-  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = accepted.provider_id, lease_until = NULL, last_error = NULL
-      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS accepted (id, fence, provider_id)
+  (
+    value,
+  ) => `UPDATE mails SET status = 'sent', sent_at = least(${value.now}, ${provenAt.render([])}), provider_id = accepted.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest(${value.ids}::uuid[], ${value.fences}::int[], ${value.providerIds}::text[]) AS accepted (id, fence, provider_id)
      WHERE mails.id = accepted.id AND mails.fence = accepted.fence AND mails.status IN ('sending', 'pending', 'failed')`,
 );

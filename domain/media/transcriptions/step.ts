@@ -138,7 +138,7 @@ interface SpokenRow {
 function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise<SpokenRow | undefined> {
   return db.one<SpokenRow>(sql`
     SELECT mime, object_key AS "objectKey", size_bytes::float8 AS "sizeBytes", sha256, duration_ms::float8 AS "durationMs" FROM media
-     WHERE id = ${id} AND club_id = ${clubId} AND purpose = 'library' AND status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL
+     WHERE id = ${id} AND club_id = ${clubId} AND purpose = 'library' AND status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL AND size_bytes IS NOT NULL
        AND NOT EXISTS (SELECT FROM media_tracks track
                         WHERE track.media_id = media.id AND track.language = ${language} AND track.made_by = 'upload')`);
 }

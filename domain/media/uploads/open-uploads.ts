@@ -55,13 +55,13 @@ export async function declareLength(
       clubId: Id;
       ownerId: Id | null;
       purpose: MediaPurpose;
-      mime: string;
-      held: string;
+      mime: string | null;
+      held: string | null;
     }>(sql`
       SELECT club_id AS "clubId", owner_id AS "ownerId", purpose, mime, held_bytes AS held FROM media
        WHERE id = ${mediaId} AND status = 'uploading' AND removed_at IS NULL FOR NO KEY UPDATE`);
-    if (!file) throw notFound('upload');
-    const reserved = Number(file.held);
+    if (!file || file.mime === null) throw notFound('upload');
+    const reserved = Number(file.held ?? 0);
     if (reserved === length) return;
     if (reserved > 0)
       throw new DomainError('invalid_request', `${header} must be ${reserved}, the length that was announced first.`);

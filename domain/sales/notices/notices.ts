@@ -101,18 +101,21 @@ interface ConnectionKey {
 
 /** @returns for each key the club of its connection; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
-  const connections = await findSalesConnections(db.source, [
-    keys.map(({ tokenHash }) => tokenHash),
-    keys.map(({ platform }) => platform),
-  ]);
+  const connections = await findSalesConnections(db.source, {
+    tokenHashes: keys.map(({ tokenHash }) => tokenHash),
+    platforms: keys.map(({ platform }) => platform),
+  });
   const clubs = new Map(connections.map(({ place, clubId }) => [place, { clubId }]));
   return keys.map((_, index) => clubs.get(index + 1));
 }
 
-const findSalesConnections = prepared<{ place: number; clubId: Id }>(
+const findSalesConnections = prepared<
+  { place: number; clubId: Id },
+  { tokenHashes: readonly Buffer[]; platforms: readonly SalesPlatform[] }
+>(
   'find_sales_connections',
-  `SELECT place::int, club_id AS "clubId"
-     FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS key (token_hash, platform, place)
+  (value) => `SELECT place::int, club_id AS "clubId"
+     FROM unnest(${value.tokenHashes}::bytea[], ${value.platforms}::text[]) WITH ORDINALITY AS key (token_hash, platform, place)
      JOIN sales_connections USING (token_hash, platform)
     WHERE deleted_at IS NULL`,
 );
@@ -129,27 +132,40 @@ interface NewNotice extends ConnectionKey {
   now: Date;
 }
 
+/** The columns of the new notices, and their wakes. */
+interface NoticeValues {
+  ids: readonly Id[];
+  tokenHashes: readonly Buffer[];
+  platforms: readonly SalesPlatform[];
+  bodies: readonly Buffer[];
+  proofs: readonly (Buffer | null)[];
+  /** Each an array of JSON. */
+  addresses: readonly string[];
+  times: readonly Date[];
+  wakes: string;
+}
+
 /** @returns for each notice whether it was inserted. The connection may have been deleted since the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
-  const inserted = await insertSalesNotices(db.source, [
-    notices.map(({ id }) => id),
-    notices.map(({ tokenHash }) => tokenHash),
-    notices.map(({ platform }) => platform),
-    notices.map(({ body }) => body),
-    notices.map(({ proof }) => proof),
-    notices.map(({ addresses }) => JSON.stringify(addresses)),
-    notices.map(({ now }) => now),
-    wakesOfRuns(notices.map((notice) => ({ ...runOf('salesNotice', notice), traceparent: notice.traceparent }))),
-  ]);
+  const inserted = await insertSalesNotices(db.source, {
+    ids: notices.map(({ id }) => id),
+    tokenHashes: notices.map(({ tokenHash }) => tokenHash),
+    platforms: notices.map(({ platform }) => platform),
+    bodies: notices.map(({ body }) => body),
+    proofs: notices.map(({ proof }) => proof),
+    addresses: notices.map(({ addresses }) => JSON.stringify(addresses)),
+    times: notices.map(({ now }) => now),
+    wakes: wakesOfRuns(notices.map((notice) => ({ ...runOf('salesNotice', notice), traceparent: notice.traceparent }))),
+  });
   if (inserted.length > 0) db.notifier.notify();
   const ids = new Set(inserted.map(({ id }) => id));
   return notices.map(({ id }) => ids.has(id));
 }
 
-const insertSalesNotices = prepared<{ id: Id }>(
+const insertSalesNotices = prepared<{ id: Id }, NoticeValues>(
   'insert_sales_notices',
-  `WITH given AS MATERIALIZED (
-       SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::jsonb[], $7::timestamptz[])
+  (value) => `WITH given AS MATERIALIZED (
+       SELECT * FROM unnest(${value.ids}::uuid[], ${value.tokenHashes}::bytea[], ${value.platforms}::text[], ${value.bodies}::bytea[], ${value.proofs}::bytea[], ${value.addresses}::jsonb[], ${value.times}::timestamptz[])
            AS given (id, token_hash, platform, body, proof, addresses, at)),
      notice AS (
        INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
@@ -158,7 +174,7 @@ const insertSalesNotices = prepared<{ id: Id }>(
         WHERE deleted_at IS NULL ORDER BY given.id
        RETURNING id, received_at),
      woken AS (${insertingWakes(
-       rawSql(`jsonb_array_elements($8::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),
+       rawSql(`jsonb_array_elements(${value.wakes}::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),
        rawSql('received_at'),
      ).render([])})
      SELECT id FROM notice`,

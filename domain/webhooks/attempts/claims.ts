@@ -122,15 +122,23 @@ export function firstClaim(
  * @returns undefined if nothing is due, or another worker has claimed the attempt
  */
 export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
-  const expiredBefore = new Date(now - deliveryRules.expiryMs);
-  const [row] = await claimDelivery(source, [id, new Date(now), deliveryRules.leaseSeconds, expiredBefore]);
+  const [row] = await claimDelivery(source, {
+    id,
+    now: new Date(now),
+    leaseSeconds: deliveryRules.leaseSeconds,
+    expiredBefore: new Date(now - deliveryRules.expiryMs),
+  });
   if (!row) return undefined;
   const { createdAt, ...claim } = row;
   if (claim.interruptions > 0)
-    await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - clocksDifferMs)]);
+    await markInterrupted(source, {
+      id,
+      fence: claim.fence,
+      since: new Date(createdAt.getTime() - clocksDifferMs),
+    });
   const body = await bodyOf(source, claim.eventId, createdAt);
   if (body !== undefined) return { ...claim, body };
-  await endWithoutBody(source, [id, claim.fence, new Date(now), claim.startedAt]);
+  await endWithoutBody(source, { id, fence: claim.fence, now: new Date(now), startedAt: claim.startedAt });
   return undefined;
 }
 
@@ -140,18 +148,21 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
  */
 const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
-const claimDelivery = prepared<Omit<Claim, 'body'> & { createdAt: Date }>(
+const claimDelivery = prepared<
+  Omit<Claim, 'body'> & { createdAt: Date },
+  { id: Id; now: Date; leaseSeconds: number; expiredBefore: Date }
+>(
   'claim_delivery',
-  `
+  (value) => `
   WITH claimed AS (
     UPDATE webhook_deliveries delivery
-       SET fence = fence + 1, lease_until = ${claimSql.leaseEnd('$3')}, parked_at = NULL, direct = false,
+       SET fence = fence + 1, lease_until = ${claimSql.leaseEnd(value.leaseSeconds)}, parked_at = NULL, direct = false,
            interruptions = interruptions + (lease_until IS NOT NULL)::int,
            in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
-     WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
+     WHERE id = ${value.id} AND created_at > ${value.expiredBefore} AND payload_purged_at IS NULL
        AND (lease_until IS NULL OR lease_until < clock_timestamp())
        AND (in_flight IS NOT NULL OR requested IS NOT NULL
-            OR (status = 'pending' AND next_attempt_at <= $2 AND schedule_position < ${deliveryRules.attempts}))
+            OR (status = 'pending' AND next_attempt_at <= ${value.now} AND schedule_position < ${deliveryRules.attempts}))
        AND NOT (${trigger} = 'recovery' AND parked_at IS NOT NULL)
        AND EXISTS (
          SELECT FROM webhook_endpoints endpoint
@@ -159,31 +170,31 @@ const claimDelivery = prepared<Omit<Claim, 'body'> & { createdAt: Date }>(
             AND (endpoint.breaker_step = 0 OR ${trigger} <> 'schedule' OR endpoint.admitted_delivery_id = delivery.id))
  RETURNING *),
   begun AS (
-    ${claimSql.insertAttempts('claimed', { number: 'attempt_count + 1', trigger: `coalesce(in_flight, 'schedule')`, startedAt: '$2' })})
-  SELECT claimed.fence, claimed.attempt_count + 1 AS number, $2::timestamptz AS "startedAt",
+    ${claimSql.insertAttempts('claimed', { number: 'attempt_count + 1', trigger: `coalesce(in_flight, 'schedule')`, startedAt: value.now })})
+  SELECT claimed.fence, claimed.attempt_count + 1 AS number, ${value.now}::timestamptz AS "startedAt",
          coalesce(claimed.in_flight, 'schedule') AS trigger,
          claimed.status = 'pending' AND claimed.in_flight IS DISTINCT FROM 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
            AND claimed.schedule_position < ${deliveryRules.attempts} AS "onSchedule",
          claimed.schedule_position + 1 AS "schedulePosition",
-         claimed.club_id AS "clubId", claimed.interruptions, ${claimSql.target('$2')},
+         claimed.club_id AS "clubId", claimed.interruptions, ${claimSql.target(value.now)},
          claimed.event_id AS "eventId", claimed.created_at AS "createdAt"
     FROM claimed
     JOIN webhook_endpoints ON webhook_endpoints.id = claimed.endpoint_id`,
 );
 
-const markInterrupted = prepared<never>(
+const markInterrupted = prepared<never, { id: Id; fence: number; since: Date }>(
   'mark_interrupted',
-  `UPDATE webhook_attempts SET outcome = 'interrupted'
-    WHERE delivery_id = $1 AND fence < $2 AND outcome IS NULL AND started_at >= $3`,
+  (value) => `UPDATE webhook_attempts SET outcome = 'interrupted'
+    WHERE delivery_id = ${value.id} AND fence < ${value.fence} AND outcome IS NULL AND started_at >= ${value.since}`,
 );
 
 /** Ends a delivery without a body. The student was removed after the claim, which canceled the delivery, or the body is too old. */
-const endWithoutBody = prepared<never>(
+const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; startedAt: Date }>(
   'end_without_body',
-  `WITH ended AS (
-     UPDATE webhook_deliveries SET lease_until = NULL, ${ending({ now: raw('$3::timestamptz'), reason: 'expired' }).render([])}
-      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
-   DELETE FROM webhook_attempts WHERE delivery_id = $1 AND fence = $2 AND started_at = $4`,
+  (value) => `WITH ended AS (
+     UPDATE webhook_deliveries SET lease_until = NULL, ${ending({ now: raw(`${value.now}::timestamptz`), reason: 'expired' }).render([])}
+      WHERE id = ${value.id} AND fence = ${value.fence} AND lease_until IS NOT NULL)
+   DELETE FROM webhook_attempts WHERE delivery_id = ${value.id} AND fence = ${value.fence} AND started_at = ${value.startedAt}`,
 );
 
 /** SQL: an attempt is still to be made. */
@@ -199,24 +210,24 @@ interface ReleasedDelivery extends DeliveryToWake {
 }
 
 /** Returns a claim whose attempt was not begun, and deletes the row of the attempt. */
-const releaseClaim = prepared<ReleasedDelivery>(
+const releaseClaim = prepared<ReleasedDelivery, { id: Id; fence: number; startedAt: Date; until: Date | null }>(
   'release_claim',
-  `WITH delivery AS (
+  (value) => `WITH delivery AS (
      UPDATE webhook_deliveries
         SET lease_until = NULL, direct = false,
-            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce($4, next_attempt_at) ELSE next_attempt_at END
-      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL
+            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${value.until}, next_attempt_at) ELSE next_attempt_at END
+      WHERE id = ${value.id} AND fence = ${value.fence} AND lease_until IS NOT NULL
   RETURNING ${columnsToWake().render([])}, ${isOpen} AS open, status = 'pending' AND requested IS NULL AS waits,
             requested IS NOT NULL OR in_flight IS NOT NULL AS manual),
    attempt AS (
-     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = $2 AND started_at = $3)
+     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = ${value.fence} AND started_at = ${value.startedAt})
    SELECT * FROM delivery`,
 );
 
 /** Returns a claim whose attempt was not begun, and wakes the run of the delivery. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const [delivery] = await releaseClaim(tx, [id, claim.fence, claim.startedAt, null]);
+    const [delivery] = await releaseClaim(tx, { id, fence: claim.fence, startedAt: claim.startedAt, until: null });
     if (delivery?.open) await wakeSuccessor(tx, claim, delivery, now);
   });
 }
@@ -227,7 +238,12 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
  * @returns whether the delivery waits until then; false if another transaction has changed it
  */
 export async function putClaimOff(source: DataSource, id: Id, claim: Claim, until: number): Promise<boolean> {
-  const [delivery] = await releaseClaim(source, [id, claim.fence, claim.startedAt, new Date(until)]);
+  const [delivery] = await releaseClaim(source, {
+    id,
+    fence: claim.fence,
+    startedAt: claim.startedAt,
+    until: new Date(until),
+  });
   return delivery?.waits ?? false;
 }
 

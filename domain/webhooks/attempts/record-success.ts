@@ -81,21 +81,21 @@ async function recordTogether(
   const ids = accepted.map(({ id }) => id);
   const sortedIds = ids.toSorted();
   const times = accepted.map(({ claim }) => claim.startedAt.getTime());
-  const values = [
+  const values = {
     ids,
-    accepted.map(({ claim }) => claim.fence),
-    accepted.map(({ now }) => now),
-    accepted.map(({ answer }) => answer.durationMs),
-    accepted.map(({ answer }) => answer.responseStatus ?? null),
-    accepted.map(({ answer }) => answer.responseExcerpt ?? null),
-    accepted.map(({ claim }) => claim.endpointId),
-    successEveryMs / 1_000,
-    accepted.map(({ claim }) => claim.startedAt),
-    sortedIds[0],
-    sortedIds.at(-1),
-    new Date(Math.min(...times)),
-    new Date(Math.max(...times)),
-  ];
+    fences: accepted.map(({ claim }) => claim.fence),
+    times: accepted.map(({ now }) => now),
+    durations: accepted.map(({ answer }) => answer.durationMs),
+    statuses: accepted.map(({ answer }) => answer.responseStatus ?? null),
+    excerpts: accepted.map(({ answer }) => answer.responseExcerpt ?? null),
+    endpointIds: accepted.map(({ claim }) => claim.endpointId),
+    successEverySeconds: successEveryMs / 1_000,
+    starts: accepted.map(({ claim }) => claim.startedAt),
+    lowestId: sortedIds[0],
+    highestId: sortedIds.at(-1),
+    firstStart: new Date(Math.min(...times)),
+    lastStart: new Date(Math.max(...times)),
+  };
   const rows = await db.transaction(async (tx) => {
     await planOnce(tx);
     return recordSucceeded(tx, values);
@@ -117,6 +117,24 @@ const succeeded = (now: Sql) => sql`
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
   completed_at = CASE WHEN cancel_reason IS NULL THEN ${now}::timestamptz ELSE completed_at END`;
 
+/** The columns of accepted attempts, and the bounds of their ids and times. */
+interface AcceptedValues {
+  ids: readonly Id[];
+  fences: readonly number[];
+  times: readonly Date[];
+  /** In milliseconds. */
+  durations: readonly (number | null)[];
+  statuses: readonly (number | null)[];
+  excerpts: readonly (string | null)[];
+  endpointIds: readonly Id[];
+  successEverySeconds: number;
+  starts: readonly Date[];
+  lowestId: Id | undefined;
+  highestId: Id | undefined;
+  firstStart: Date;
+  lastStart: Date;
+}
+
 /** SQL: the breaker has nothing to reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
@@ -124,34 +142,34 @@ const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
  * Locks endpoints before deliveries, in the order of their ids, and skips rows that another transaction holds (ENG-6). The row of the
  * endpoint is written only if it changes. The limits of ids and times restrict the partitions that Postgres reads.
  */
-const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
+const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, AcceptedValues>(
   'record_succeeded',
-  `WITH accepted AS MATERIALIZED (
-       SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[], $9::timestamptz[])
+  (value) => `WITH accepted AS MATERIALIZED (
+       SELECT given.* FROM unnest(${value.ids}::uuid[], ${value.fences}::int[], ${value.times}::timestamptz[], ${value.durations}::int[], ${value.statuses}::smallint[], ${value.excerpts}::text[], ${value.endpointIds}::uuid[], ${value.starts}::timestamptz[])
            AS given (id, claim_fence, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
          -- Each row by its own index lookup: for a join, Postgres may scan every partition if it does not know their sizes yet.
          CROSS JOIN LATERAL (
-           SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id AND id BETWEEN $10 AND $11 OFFSET 0) delivery
+           SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id AND id BETWEEN ${value.lowestId} AND ${value.highestId} OFFSET 0) delivery
         WHERE delivery.fence = given.claim_fence AND delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),
      noted AS (
        UPDATE webhook_endpoints SET last_success_at = latest.at
          FROM (SELECT endpoint.id, newest.at FROM webhook_endpoints endpoint
                  JOIN (SELECT endpoint AS id, max(at) AS at FROM accepted GROUP BY endpoint) newest USING (id)
-                WHERE ${isHealthy} AND (last_success_at IS NULL OR last_success_at < newest.at - make_interval(secs => $8))
+                WHERE ${isHealthy} AND (last_success_at IS NULL OR last_success_at < newest.at - make_interval(secs => ${value.successEverySeconds}))
                 ORDER BY endpoint.id FOR NO KEY UPDATE OF endpoint SKIP LOCKED) latest
         WHERE webhook_endpoints.id = latest.id
     RETURNING 1),
      free AS MATERIALIZED (
        SELECT delivery.id FROM webhook_deliveries delivery JOIN accepted ON accepted.id = delivery.id AND accepted.claim_fence = delivery.fence
         WHERE delivery.lease_until IS NOT NULL AND delivery.requested IS NULL AND (SELECT count(*) FROM noted) >= 0
-          AND delivery.id BETWEEN $10 AND $11
+          AND delivery.id BETWEEN ${value.lowestId} AND ${value.highestId}
           AND EXISTS (SELECT FROM webhook_endpoints WHERE id = accepted.endpoint AND ${isHealthy})
         ORDER BY delivery.id FOR NO KEY UPDATE OF delivery SKIP LOCKED),
      delivery AS (
        UPDATE webhook_deliveries delivery
           SET ${succeeded(raw('accepted.at')).render([])}
          FROM free JOIN accepted USING (id)
-        WHERE delivery.id = free.id AND delivery.id BETWEEN $10 AND $11 AND delivery.fence = accepted.claim_fence
+        WHERE delivery.id = free.id AND delivery.id BETWEEN ${value.lowestId} AND ${value.highestId} AND delivery.fence = accepted.claim_fence
     RETURNING delivery.id, delivery.fence, delivery.status, delivery.payload_purged_at, delivery.event_type),
      attempt AS (
        UPDATE webhook_attempts attempt
@@ -159,7 +177,7 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
               response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN accepted.response_excerpt END
          FROM delivery JOIN accepted USING (id)
         WHERE attempt.delivery_id = delivery.id AND attempt.fence = delivery.fence AND attempt.started_at = accepted.started_at
-          AND attempt.started_at BETWEEN $12 AND $13)
+          AND attempt.started_at BETWEEN ${value.firstStart} AND ${value.lastStart})
      SELECT id, fence, status FROM delivery`,
 );
 

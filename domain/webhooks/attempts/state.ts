@@ -36,7 +36,7 @@ interface StateRow {
  * @returns undefined if an attempt may be claimed immediately
  */
 export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [row] = await selectState(db.source, [id]);
+  const [row] = await selectState(db.source, { id });
   if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted it with its endpoint
   if (row.status !== 'pending' && row.manual === null) return { done: true, outcome: row.status };
 
@@ -52,15 +52,15 @@ export async function readState(db: Database, id: Id, now: number): Promise<Deli
   return { ...waiting, waitingFor: row.endpointStatus === 'enabled' ? 'gate' : 'endpoint', at: expiresAt };
 }
 
-const selectState = prepared<StateRow>(
+const selectState = prepared<StateRow, { id: Id }>(
   'delivery_now',
-  `SELECT delivery.status, delivery.next_attempt_at AS "dueAt", delivery.created_at AS "createdAt",
+  (value) => `SELECT delivery.status, delivery.next_attempt_at AS "dueAt", delivery.created_at AS "createdAt",
             CASE WHEN delivery.lease_until > clock_timestamp() THEN delivery.lease_until END AS "leaseUntil",
             delivery.attempt_count + 1 AS attempt, CASE WHEN delivery.payload_purged_at IS NULL THEN coalesce(delivery.in_flight, delivery.requested) END AS manual,
             delivery.parked_at IS NOT NULL AS parked, endpoint.status AS "endpointStatus",
             endpoint.breaker_step > 0 AS throttled, endpoint.admitted_delivery_id IS NOT DISTINCT FROM delivery.id AS admitted
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-      WHERE delivery.id = $1`,
+      WHERE delivery.id = ${value.id}`,
 );
 
 /**

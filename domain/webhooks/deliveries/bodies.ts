@@ -9,20 +9,20 @@ import { prepared } from '../../../platform/infra/postgres/prepared.ts';
  * @returns the exact JSON that is signed and sent; undefined after its deletion
  */
 export async function bodyOf(on: DataSource | Queries, eventId: Id, createdAt: Date): Promise<string | undefined> {
-  const [bodyOfTime] = await bodyOfEvent(on, [eventId, createdAt]);
-  return bodyOfTime?.body ?? (await anyBodyOfEvent(on, [eventId]))[0]?.body;
+  const [bodyOfTime] = await bodyOfEvent(on, { eventId, createdAt });
+  return bodyOfTime?.body ?? (await anyBodyOfEvent(on, { eventId }))[0]?.body;
 }
 
-const bodyOfEvent = prepared<{ body: string }>(
+const bodyOfEvent = prepared<{ body: string }, { eventId: Id; createdAt: Date }>(
   'body_of_event',
-  `SELECT body FROM webhook_bodies WHERE event_id = $1 AND created_at = $2`,
+  (value) => `SELECT body FROM webhook_bodies WHERE event_id = ${value.eventId} AND created_at = ${value.createdAt}`,
 );
 
 /**
  * Finds the body if an endpoint subscribed after an earlier release had fanned the event out. Its delivery is then younger than the
  * body.
  */
-const anyBodyOfEvent = prepared<{ body: string }>(
+const anyBodyOfEvent = prepared<{ body: string }, { eventId: Id }>(
   'any_body_of_event',
-  `SELECT body FROM webhook_bodies WHERE event_id = $1 LIMIT 1`,
+  (value) => `SELECT body FROM webhook_bodies WHERE event_id = ${value.eventId} LIMIT 1`,
 );

@@ -52,7 +52,8 @@ export async function factsWithSubscribers(
  * before the fan-out or completely after it.
  */
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
-  const rows = await lockStudentAndEndpoints(tx, [fact.clubId, fact.studentId, fact.type]);
+  const { clubId, studentId, type } = fact;
+  const rows = await lockStudentAndEndpoints(tx, { clubId, studentId, type });
   return { fact, student: rows[0], endpoints: rows };
 }
 
@@ -61,10 +62,13 @@ export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
   facts: readonly Fact[],
 ): Promise<(Audience & { fact: Fact })[]> {
-  const rows = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
+  const rows = await lockFreeStudents(tx, { studentIds: facts.map(({ studentId }) => studentId) });
   const students = new Map(rows.map((student) => [student.id, student]));
   const free = facts.filter(({ studentId }) => students.has(studentId));
-  const endpoints = await lockEndpoints(tx, [free.map(({ clubId }) => clubId), free.map(({ type }) => type)]);
+  const endpoints = await lockEndpoints(tx, {
+    clubIds: free.map(({ clubId }) => clubId),
+    types: free.map(({ type }) => type),
+  });
   return free.map((fact) => ({
     fact,
     student: students.get(fact.studentId),
@@ -78,28 +82,34 @@ const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled'
        ${claimSql.target('clock_timestamp()')}`;
 
 /** The endpoints are locked after the student, because the join needs the student first. */
-const lockStudentAndEndpoints = prepared<SubjectStudent & SubscribedEndpoint>(
+const lockStudentAndEndpoints = prepared<
+  SubjectStudent & SubscribedEndpoint,
+  Pick<FactToTell, 'clubId' | 'studentId' | 'type'>
+>(
   'lock_student_and_endpoints',
-  `WITH student AS MATERIALIZED (
+  (value) => `WITH student AS MATERIALIZED (
        SELECT ${studentColumns}
-         FROM students WHERE id = $2 FOR SHARE)
+         FROM students WHERE id = ${value.studentId} FOR SHARE)
      SELECT student.*, endpoint.*
        FROM student CROSS JOIN LATERAL (
          SELECT ${endpointColumns} FROM webhook_endpoints
-          WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
+          WHERE club_id = ${value.clubId} AND status <> 'disabled' AND event_types @> ARRAY[${value.type}] AND student.id IS NOT NULL
           ORDER BY id FOR SHARE) endpoint`,
 );
 
 /** Locks the students in the order of their ids (ENG-6). */
-const lockFreeStudents = prepared<SubjectStudent>(
+const lockFreeStudents = prepared<SubjectStudent, { studentIds: readonly Id[] }>(
   'lock_free_students',
-  `SELECT ${studentColumns}
-     FROM students WHERE id = ANY ($1) ORDER BY id FOR SHARE SKIP LOCKED`,
+  (value) => `SELECT ${studentColumns}
+     FROM students WHERE id = ANY (${value.studentIds}) ORDER BY id FOR SHARE SKIP LOCKED`,
 );
 
-const lockEndpoints = prepared<SubscribedEndpoint & { clubId: Id; types: EventType[] }>(
+const lockEndpoints = prepared<
+  SubscribedEndpoint & { clubId: Id; types: EventType[] },
+  { clubIds: readonly Id[]; types: readonly EventType[] }
+>(
   'lock_endpoints_of_clubs',
-  `SELECT ${endpointColumns}, club_id AS "clubId", event_types AS types
-     FROM webhook_endpoints WHERE club_id = ANY ($1) AND status <> 'disabled' AND event_types && $2::text[]
+  (value) => `SELECT ${endpointColumns}, club_id AS "clubId", event_types AS types
+     FROM webhook_endpoints WHERE club_id = ANY (${value.clubIds}) AND status <> 'disabled' AND event_types && ${value.types}::text[]
     ORDER BY id FOR SHARE`,
 );

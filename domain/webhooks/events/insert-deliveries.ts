@@ -41,22 +41,22 @@ export async function insertEvents(
   const events = planned.filter(({ deliveries }) => deliveries.length > 0);
   const rows = events.flatMap(({ deliveries }, index) => deliveries.map((one) => ({ ...one, place: index + 1 })));
   if (rows.length === 0) return { inserted: new Set(), late: new Set() };
-  const inserted = await insertDeliveries(tx, [
+  const inserted = await insertDeliveries(tx, {
     now,
-    events.map(({ fact }) => fact.id),
-    events.map(({ fact }) => fact.clubId),
-    events.map(({ fact }) => fact.type),
-    events.map(({ fact }) => fact.studentId),
-    events.map(({ fact }) => fact.occurredAt),
-    events.map(({ body }) => body),
-    events.map(({ body }) => body !== null),
-    rows.map(({ id }) => id),
-    rows.map(({ endpoint }) => endpoint.endpointId),
-    rows.map(({ place }) => place),
-    rows.map(({ site }) => site !== undefined),
-    rows.map(({ site }) => site === 'direct lane'),
-    deliveryRules.leaseSeconds,
-  ]);
+    eventIds: events.map(({ fact }) => fact.id),
+    clubIds: events.map(({ fact }) => fact.clubId),
+    types: events.map(({ fact }) => fact.type),
+    studentIds: events.map(({ fact }) => fact.studentId),
+    occurredAts: events.map(({ fact }) => fact.occurredAt),
+    bodies: events.map(({ body }) => body),
+    areSent: events.map(({ body }) => body !== null),
+    ids: rows.map(({ id }) => id),
+    endpointIds: rows.map(({ endpoint }) => endpoint.endpointId),
+    places: rows.map(({ place }) => place),
+    areClaimed: rows.map(({ site }) => site !== undefined),
+    areDirect: rows.map(({ site }) => site === 'direct lane'),
+    leaseSeconds: deliveryRules.leaseSeconds,
+  });
   const late = inserted.flatMap(({ id, eventIsNew }) => (eventIsNew ? [] : [id]));
   if (late.length > 0) {
     await tx.run(
@@ -68,33 +68,52 @@ export async function insertEvents(
   return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
 }
 
-const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }>(
+/** The columns of new events and of their deliveries. */
+interface DeliveryValues {
+  now: Date;
+  eventIds: readonly Id[];
+  clubIds: readonly Id[];
+  types: readonly string[];
+  studentIds: readonly Id[];
+  occurredAts: readonly Date[];
+  bodies: readonly (string | null)[];
+  areSent: readonly boolean[];
+  ids: readonly Id[];
+  endpointIds: readonly Id[];
+  /** For each delivery the position of its event, from 1. */
+  places: readonly number[];
+  areClaimed: readonly boolean[];
+  areDirect: readonly boolean[];
+  leaseSeconds: number;
+}
+
+const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValues>(
   'insert_deliveries',
-  `WITH event AS MATERIALIZED (
-         SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::timestamptz[], $7::text[], $8::boolean[])
+  (value) => `WITH event AS MATERIALIZED (
+         SELECT * FROM unnest(${value.eventIds}::uuid[], ${value.clubIds}::uuid[], ${value.types}::text[], ${value.studentIds}::uuid[], ${value.occurredAts}::timestamptz[], ${value.bodies}::text[], ${value.areSent}::boolean[])
            WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
        inserted AS (
          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
-         SELECT id, club_id, type, student_id, occurred_at, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING
+         SELECT id, club_id, type, student_id, occurred_at, ${value.now} FROM event ORDER BY id ON CONFLICT (id) DO NOTHING
          RETURNING id),
        body AS (
          INSERT INTO webhook_bodies (event_id, created_at, body)
-         SELECT id, $1, body FROM event JOIN inserted USING (id) WHERE body IS NOT NULL),
+         SELECT id, ${value.now}, body FROM event JOIN inserted USING (id) WHERE body IS NOT NULL),
        delivery AS (
          INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
                                          payload_purged_at, next_attempt_at, created_at, completed_at, direct, fence, lease_until)
          SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
                 CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
-                CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END,
-                direct, claimed::int, CASE WHEN claimed THEN ${claimSql.leaseEnd('$14')} END
-           FROM unnest($9::uuid[], $10::uuid[], $11::int[], $12::boolean[], $13::boolean[])
+                CASE WHEN NOT is_sent THEN ${value.now} END, ${value.now}, ${value.now}, CASE WHEN NOT is_sent THEN ${value.now} END,
+                direct, claimed::int, CASE WHEN claimed THEN ${claimSql.leaseEnd(value.leaseSeconds)} END
+           FROM unnest(${value.ids}::uuid[], ${value.endpointIds}::uuid[], ${value.places}::int[], ${value.areClaimed}::boolean[], ${value.areDirect}::boolean[])
              AS delivery (id, endpoint_id, place, claimed, direct)
            JOIN event USING (place)
           ORDER BY event.id, delivery.endpoint_id
          ON CONFLICT DO NOTHING
          RETURNING id, event_id, fence),
        begun AS (
-         ${claimSql.insertAttempts('delivery WHERE fence > 0', { number: '1', trigger: `'schedule'`, startedAt: '$1' })})
+         ${claimSql.insertAttempts('delivery WHERE fence > 0', { number: '1', trigger: `'schedule'`, startedAt: value.now })})
        SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
 );
 

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 import { sqlStateOf } from './errors.ts';
+import { noteStatement } from './observed-statements.ts';
 import { PoolShareTaken } from './shared-pool.ts';
 import { sql, type Sql } from './sql.ts';
 
@@ -44,6 +45,7 @@ export class Queries {
   #send(statement: Sql): Promise<unknown[]> {
     const values: unknown[] = [];
     const text = statement.render(values);
+    noteStatement(text, values);
     return this.manager.query(text, values);
   }
 }

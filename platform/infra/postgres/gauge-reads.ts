@@ -1,6 +1,7 @@
 /** Reads values for gauges. These reads must not take connections from other work while Postgres is slow (ENG-18). */
 import pg, { type Pool, type QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
+import { noteStatement } from './observed-statements.ts';
 import type { Sql } from './sql.ts';
 
 /** The time limit of a gauge's query. */
@@ -16,6 +17,7 @@ export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {
     const askedAt = performance.now();
+    note(statement);
     const mine = before.then(async () => {
       if (performance.now() - askedAt > scrapeMs) return [];
       const { master } = source.driver as unknown as { master: Pool };
@@ -26,6 +28,11 @@ export function createGaugeRead(source: DataSource): GaugeRead {
     before = mine.catch(() => {});
     return mine;
   };
+}
+
+function note(statement: Sql): void {
+  const values: unknown[] = [];
+  noteStatement(statement.render(values), values);
 }
 
 /** A message of several statements has no parameters. The values of a gauge are names and numbers of this program. */

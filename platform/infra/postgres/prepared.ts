@@ -5,21 +5,32 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Queries } from './database.ts';
+import { noteStatement } from './observed-statements.ts';
 import type { Sql } from './sql.ts';
 
 /** Runs the statement on a connection of the pool, or on the transaction's own. @returns its rows */
-export type Statement<Row> = (on: DataSource | Queries, values: readonly unknown[]) => Promise<Row[]>;
+export type Statement<Row, Values extends object = object> = (
+  on: DataSource | Queries,
+  values: Values,
+) => Promise<Row[]>;
+
+/** For each named value its parameter in the text: `$1`, `$2` … A name that the text uses twice stays one parameter. */
+export type Placeholders<Values extends object> = { readonly [Name in keyof Values]-?: string };
 
 /**
+ * A statement with named values, such as
+ * ``prepared<{ id: Id }, { clubId: Id }>('select_ids', (value) => `SELECT id FROM students WHERE club_id = ${value.clubId}`)``.
  * @param name unique for each text; the connection knows the prepared statement by it
- * @returns a function that runs it; its errors are the driver's own, whose code `sqlStateOf` reads
+ * @param textWith composes the text, once
+ * @returns a function that runs it. Its errors are the driver's own, and `sqlStateOf` reads their code. It throws an Error if a value is
+ *   missing, or if the text does not name a value.
  */
-export function prepared<Row>(name: string, text: string): Statement<Row> {
-  return async (on, values) => {
-    const connection = await connectionOf(on);
-    const result: QueryResult = await connection.query({ name, text, values: [...values] });
-    return result.rows as Row[];
-  };
+export function prepared<Row, Values extends object = object>(
+  name: string,
+  textWith: (value: Placeholders<Values>) => string,
+): Statement<Row, Values> {
+  const { text, names } = composed(textWith);
+  return async (on, values) => run<Row>(on, { name, text, values: ordered(name, names, values) });
 }
 
 /**
@@ -28,7 +39,37 @@ export function prepared<Row>(name: string, text: string): Statement<Row> {
  */
 export function preparedRows<Row>(name: string, on: Queries, statement: Sql): Promise<Row[]> {
   const values: unknown[] = [];
-  return prepared<Row>(name, statement.render(values))(on, values);
+  return run<Row>(on, { name, text: statement.render(values), values });
+}
+
+function composed<Values extends object>(textWith: (value: Placeholders<Values>) => string) {
+  const names: string[] = [];
+  const parameterOf = (name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  };
+  const parameters = new Proxy({}, { get: (_, name) => parameterOf(String(name)) }) as Placeholders<Values>;
+  return { text: textWith(parameters), names };
+}
+
+/** @returns the values in the order of their parameters */
+function ordered(statement: string, names: readonly string[], values: object): unknown[] {
+  const byName = new Map<string, unknown>(Object.entries(values));
+  const missing = names.filter((name) => !byName.has(name));
+  if (missing.length > 0) throw new Error(`Statement ${statement} got no value for ${missing.join(', ')}`);
+  const unused = [...byName.keys()].filter((name) => !names.includes(name));
+  if (unused.length > 0) throw new Error(`Statement ${statement} does not use ${unused.join(', ')}`);
+  return names.map((name) => byName.get(name));
+}
+
+async function run<Row>(
+  on: DataSource | Queries,
+  statement: { name: string; text: string; values: unknown[] },
+): Promise<Row[]> {
+  noteStatement(statement.text, statement.values, statement.name);
+  const connection = await connectionOf(on);
+  const result: QueryResult = await connection.query(statement);
+  return result.rows as Row[];
 }
 
 async function connectionOf(on: DataSource | Queries): Promise<Pool | PoolClient> {

@@ -90,8 +90,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'platform/engine/wakes.ts',
     changes: [
       [
-        'AND workflow_id = $2 AND seq = $3 RETURNING 1',
-        'AND workflow_id = $2 AND seq <> 0 * $3::bigint - 1 RETURNING 1',
+        'AND workflow_id = ${value.workflowId} AND seq = ${value.seq} RETURNING 1',
+        'AND workflow_id = ${value.workflowId} AND seq <> 0 * ${value.seq}::bigint - 1 RETURNING 1',
       ],
     ],
     engine: 'webhooks',
@@ -145,7 +145,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     rule: 'ENG-6: a fan-out locks the student and the endpoints before it reads them',
     file: 'domain/webhooks/events/audience.ts',
     changes: [
-      ['FROM students WHERE id = $2 FOR SHARE)', 'FROM students WHERE id = $2)'],
+      ['FROM students WHERE id = ${value.studentId} FOR SHARE)', 'FROM students WHERE id = ${value.studentId})'],
       ['ORDER BY id FOR SHARE) endpoint', 'ORDER BY id) endpoint'],
     ],
     engine: 'webhooks',

@@ -8,6 +8,7 @@ import { startChild, type Child } from '../../../dev/stack/children.ts';
 import { freePorts } from '../../../dev/stack/ports.ts';
 import { scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/stack/readiness.ts';
+import { recordingArguments } from '../../statements/recording.ts';
 import { testDatabase } from './database.ts';
 
 const startTimeoutMs = 60_000;
@@ -36,7 +37,7 @@ export function useApiProcesses(): (env: Readonly<Record<string, string>>) => Pr
     const child = startChild({
       name: 'The API',
       command: process.execPath,
-      args: scriptArguments('api/server.ts'),
+      args: [...recordingArguments, ...scriptArguments('api/server.ts')],
       env: {
         ...process.env,
         LOG_LEVEL: 'warn',

@@ -13,6 +13,7 @@ import { untilOk } from '../../../dev/stack/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
 import { activityInterceptors } from '../../../worker/activities/activity-interceptors.ts';
+import { recordingArguments } from '../../statements/recording.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
 import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
@@ -109,7 +110,7 @@ export function useWorkerProcesses(
     const child = startChild({
       name: 'The worker',
       command: process.execPath,
-      args: scriptArguments('worker/main.ts'),
+      args: [...recordingArguments, ...scriptArguments('worker/main.ts')],
       env: {
         ...process.env,
         LOG_LEVEL: 'warn',

@@ -55,12 +55,12 @@ describe('Queries', () => {
   });
 
   it('runs prepared statements on the connection of a transaction, and on the pool outside a transaction', async () => {
-    const backend = prepared<{ pid: number }>('queries_test_backend', 'SELECT pg_backend_pid() AS pid');
+    const backend = prepared<{ pid: number }>('queries_test_backend', () => 'SELECT pg_backend_pid() AS pid');
     await db.transaction(async (tx) => {
       const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
-      expect(await backend(tx, [])).to.deep.equal([own]);
+      expect(await backend(tx, {})).to.deep.equal([own]);
     });
-    expect(await backend(db, [])).to.have.length(1);
+    expect(await backend(db, {})).to.have.length(1);
   });
 
   it('lists a page, and counts all rows of the list', async () => {

@@ -1,0 +1,17 @@
+/** Lets the tests observe each statement at its call. Nothing observes them in production. */
+
+/** @param text with `$1`, `$2` … @param name of a prepared statement */
+export type StatementObserver = (text: string, values: readonly unknown[], name?: string) => void;
+
+let observer: StatementObserver | undefined;
+
+/** Called by the tests (test/statements/recording.ts). @returns gives the statements back to the former observer */
+export function observeStatements(added: StatementObserver): () => void {
+  const former = observer;
+  observer = added;
+  return () => {
+    observer = former;
+  };
+}
+
+export const noteStatement: StatementObserver = (text, values, name) => observer?.(text, values, name);

@@ -1,0 +1,79 @@
+/** Facts that the check of declared rows cannot know, and the reason why the declarations are right. */
+
+/** Columns that are never null though the table allows it. */
+export const neverNull: readonly { readonly column: string; readonly reason: string }[] = [
+  { column: 'media.type', reason: 'generated from kind and provider, which are never null' },
+];
+
+/** Rules of tables that no constraint states, in the words of one. */
+export const unstated: readonly { readonly table: string; readonly rule: string; readonly reason: string }[] = [
+  {
+    table: 'lessons',
+    rule: '(removed_at IS NULL) = (module_id IS NOT NULL)',
+    reason: 'a lesson loses its module when it is removed',
+  },
+  {
+    table: 'automations',
+    rule: "(status <> 'active'::text) OR (published_id IS NOT NULL)",
+    reason: 'a constraint states it for a list of states',
+  },
+  {
+    table: 'mails',
+    rule: '(run_id IS NULL) = (step_id IS NULL)',
+    reason: 'a constraint states it beside a condition that the check passes over',
+  },
+];
+
+/** Properties that are declared without null, by file and name. */
+export const acceptedNulls: readonly { readonly file: string; readonly property: string; readonly reason: string }[] = [
+  {
+    file: 'domain/access/enrollments/listing.ts',
+    property: 'studentEmail',
+    reason: 'the removal of a student ends the enrollments as removed, and these are left out',
+  },
+  {
+    file: 'domain/assignments/submissions.ts',
+    property: 'studentEmail',
+    reason: 'the removal of a student deletes the submissions',
+  },
+  {
+    file: 'domain/assignments/extensions.ts',
+    property: 'email',
+    reason: 'the removal of a student deletes the extensions',
+  },
+  {
+    file: 'domain/agents/conversations/conversation-reviews.ts',
+    property: 'email',
+    reason: 'the removal of a student deletes the conversations',
+  },
+  {
+    file: 'domain/community/members.ts',
+    property: 'email',
+    reason: 'the removal of a student deletes the memberships',
+  },
+  {
+    file: 'domain/campaigns/checks.ts',
+    property: 'email',
+    reason: 'the audience has only students who are not removed',
+  },
+  {
+    file: 'domain/learning/engagement/comments.ts',
+    property: 'email',
+    reason: 'the removal of a student deletes the comments',
+  },
+  {
+    file: 'domain/media/uses.ts',
+    property: 'title',
+    reason: 'every kind of use has a title, and a use is deleted with its record',
+  },
+  {
+    file: 'platform/infra/postgres/partitions.ts',
+    property: 'bound',
+    reason: 'every partition has a bound',
+  },
+  {
+    file: 'platform/infra/postgres/checks/role-limits.ts',
+    property: 'setting',
+    reason: 'these settings always have a value',
+  },
+];

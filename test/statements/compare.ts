@@ -1,0 +1,53 @@
+/** Compares the row that the code declares with the columns that Postgres describes. */
+import type { DeclaredKind, DeclaredProperty, DeclaredRow } from './declared.ts';
+import type { DescribedColumn, ValueKind } from './described.ts';
+
+/**
+ * - A property is a column, unless it is optional. A column is a property: the declaration says what the statement selects.
+ * - The declared type accepts the value that the driver makes of the column. For JSON, the type of the database's own writers is believed.
+ * - A column that may be null is declared with `null`. A column that may not be null may be declared with it.
+ * @returns a sentence for each difference
+ */
+export function differences(
+  { properties, others }: Omit<DeclaredRow, 'at'>,
+  columns: readonly DescribedColumn[],
+): string[] {
+  const names = new Set(columns.map(({ name }) => name));
+  const absent = properties
+    .filter(({ name, optional }) => !optional && !names.has(name))
+    .map(({ name, printed }) => `${name} is declared as ${printed}, but the statement selects no such column`);
+  const wrong = columns.flatMap((column) => {
+    const declared = properties.find(({ name }) => name === column.name) ?? others;
+    if (!declared) return [`${column.name} (${column.type}) is selected, but not declared`];
+    return differencesOf(column, declared);
+  });
+  return [...absent, ...wrong];
+}
+
+export const mayBeNull = 'the column may be null';
+
+function differencesOf(
+  { name, type, value, nullable }: DescribedColumn,
+  { kinds, nullable: allowsNull, printed }: Omit<DeclaredProperty, 'name' | 'optional'>,
+): string[] {
+  const found: string[] = [];
+  if (!kinds.some((kind) => accepts(kind, value)) && kinds.length > 0) {
+    found.push(`${name} is declared as ${printed}, but ${type} arrives as ${printedKind(value)}`);
+  }
+  if (nullable && !allowsNull) found.push(`${name} is declared as ${printed}, but ${mayBeNull}`);
+  return found;
+}
+
+/** @returns whether a declared kind can hold what arrives */
+function accepts(declared: DeclaredKind, value: ValueKind): boolean {
+  if (declared === 'unknown') return true;
+  if (value === 'json') return declared !== 'Date' && declared !== 'Buffer' && declared !== 'bigint';
+  if (typeof declared === 'object') {
+    if (typeof value !== 'object') return false;
+    return declared.arrayOf.length === 0 || declared.arrayOf.some((kind) => accepts(kind, value.arrayOf));
+  }
+  return declared === value;
+}
+
+const printedKind = (value: ValueKind): string =>
+  typeof value === 'string' ? value : `${printedKind(value.arrayOf)}[]`;

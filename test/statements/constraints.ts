@@ -1,0 +1,75 @@
+/**
+ * The CHECK constraints of columns that may be null: `(removed_at IS NULL) = (email IS NOT NULL)` makes `email` not null wherever a
+ * statement asks for `removed_at IS NULL`. Other constraints are passed over.
+ */
+
+/** A test of one column: whether it is null, or equal to a text. */
+interface Test {
+  readonly column: string;
+  /** `undefined` for `IS NULL`. */
+  readonly text: string | undefined;
+  /** False for `IS NOT NULL` and `<>`. */
+  readonly holds: boolean;
+}
+
+export interface Constraint {
+  /** Both hold or neither, or one of them holds. */
+  readonly kind: 'equal' | 'either';
+  readonly tests: readonly [Test, Test];
+}
+
+/** The columns of a table that the conditions of a statement decide. */
+export interface Facts {
+  readonly notNull: ReadonlySet<string>;
+  readonly isNull: ReadonlySet<string>;
+  /** The text of a column. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+const pair =
+  /\(((?:\w+ IS (?:NOT )?NULL|\w+ (?:=|<>) '\w+'::text))\) (=|OR) \(((?:\w+ IS (?:NOT )?NULL|\w+ (?:=|<>) '\w+'::text))\)/g;
+const nullTest = /^(\w+) IS (NOT )?NULL$/;
+const textTest = /^(\w+) (=|<>) '(\w+)'::text$/;
+
+/** @param definition of a constraint, as Postgres prints it */
+export function constraintsIn(definition: string): Constraint[] {
+  const pairs = [...definition.matchAll(pair)];
+  // The pairs are joined by AND, or are the whole of it: within OR, NOT or CASE they hold only in some rows.
+  const rest = definition.replaceAll(pair, '').replaceAll(/\bCHECK\b|\bAND\b|[()\s]/g, '');
+  if (rest !== '' || (pairs.length > 1 && definition.includes(' OR '))) return [];
+  return pairs.flatMap(([, first = '', operator, second = '']): Constraint[] => {
+    const [one, other] = [testIn(first), testIn(second)];
+    return one && other ? [{ kind: operator === '=' ? 'equal' : 'either', tests: [one, other] }] : [];
+  });
+}
+
+function testIn(text: string): Test | undefined {
+  const ofNull = nullTest.exec(text);
+  if (ofNull) return { column: ofNull[1] ?? '', text: undefined, holds: ofNull[2] === undefined };
+  const ofText = textTest.exec(text);
+  return ofText ? { column: ofText[1] ?? '', text: ofText[3], holds: ofText[2] === '=' } : undefined;
+}
+
+/** @returns more columns that are not null in rows with these facts */
+export function impliedNotNull(constraints: readonly Constraint[], facts: Facts): string[] {
+  return constraints.flatMap(({ kind, tests: [one, other] }) =>
+    [
+      [one, other],
+      [other, one],
+    ].flatMap(([known, implied]) => {
+      if (!known || !implied || implied.text !== undefined) return [];
+      const truth = truthOf(known, facts);
+      if (truth === undefined || (kind === 'either' && truth)) return [];
+      const impliedTruth = kind === 'equal' ? truth : true;
+      return impliedTruth === implied.holds ? [] : [implied.column];
+    }),
+  );
+}
+
+/** @returns whether the test is true in rows with these facts; undefined if they do not say */
+function truthOf({ column, text, holds }: Test, { notNull, isNull, texts }: Facts): boolean | undefined {
+  const known = texts.get(column);
+  if (text !== undefined) return known === undefined ? undefined : (known === text) === holds;
+  if (isNull.has(column)) return holds;
+  return notNull.has(column) || known !== undefined ? !holds : undefined;
+}

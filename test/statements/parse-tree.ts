@@ -1,0 +1,83 @@
+/**
+ * Reads the parse tree of a statement as Postgres prints it (`debug_print_parse`). In it, names are resolved to columns, and each column
+ * says which outer joins may make it null.
+ */
+
+export interface TreeNode {
+  /** Such as VAR or TARGETENTRY. */
+  readonly tag: string;
+  readonly fields: Readonly<Record<string, TreeValue>>;
+}
+
+/** `undefined` is an absent node. A list of numbers, such as `(b 3)`, keeps its letter. */
+export type TreeValue = TreeNode | string | readonly TreeValue[] | undefined;
+
+const tokens = /"(?:\\[\s\S]|[^"\\])*"|[{}()[\]]|(?:\\[\s\S]|[^\s{}()[\]"\\])+/g;
+
+/** @throws Error if the text is no single node */
+export function parseTree(text: string): TreeNode {
+  const found = text.match(tokens) ?? [];
+  let at = 0;
+
+  function value(): TreeValue {
+    const token = found[at++];
+    if (token === undefined) throw new Error('The parse tree ends too early');
+    if (token === '{') return node();
+    if (token === '(' || token === '[') return items(token === '(' ? ')' : ']');
+    if (token === '<>') return undefined;
+    return token.startsWith('"')
+      ? token.slice(1, -1).replaceAll(/\\([\s\S])/g, '$1')
+      : token.replaceAll(/\\([\s\S])/g, '$1');
+  }
+
+  function items(end: string): TreeValue[] {
+    const list: TreeValue[] = [];
+    while (found[at] !== end) list.push(value());
+    at++;
+    return list;
+  }
+
+  function node(): TreeNode {
+    const tag = found[at++] ?? '';
+    const fields: Record<string, TreeValue> = {};
+    while (found[at] !== '}') {
+      const name = found[at++] ?? '';
+      if (!name.startsWith(':')) throw new Error(`The parse tree has ${name} where ${tag} names a field`);
+      const values: TreeValue[] = [];
+      while (found[at] !== '}' && !found[at]?.startsWith(':')) values.push(value());
+      fields[name.slice(1)] = values.length > 1 ? values : values[0];
+    }
+    at++;
+    return { tag, fields };
+  }
+
+  const root = value();
+  if (!isNode(root) || at !== found.length) throw new Error('The text is not one parse tree');
+  return root;
+}
+
+export function isNode(value: TreeValue): value is TreeNode {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+/** @returns the node in a field, if it has one */
+export function nodeIn(node: TreeNode, field: string): TreeNode | undefined {
+  const value = node.fields[field];
+  return isNode(value) ? value : undefined;
+}
+
+/** @returns the values of a list in a field; empty if absent */
+export function listIn(node: TreeNode, field: string): readonly TreeValue[] {
+  const value = node.fields[field];
+  return Array.isArray(value) ? value : [];
+}
+
+/** @returns the nodes of a list in a field; empty if absent */
+export function nodesIn(node: TreeNode, field: string): TreeNode[] {
+  return listIn(node, field).filter(isNode);
+}
+
+/** @returns the number in a field; 0 if absent */
+export function numberIn(node: TreeNode, field: string): number {
+  return Number(node.fields[field] ?? 0);
+}

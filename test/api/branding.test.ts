@@ -245,8 +245,8 @@ describe('a club’s branding (DEC-184)', () => {
     });
 
     for (const [title, template, body, message] of [
-      ['lacks the link', 'student_invitation', { subject: 'x', text: 'Oi' }, 'text: It lacks {{link}}'],
-      ['lacks the code', 'student_code', { subject: '{{code}}', text: 'Oi' }, 'text: It lacks {{code}}'],
+      ['lacks the link', 'student_invitation', { subject: 'x', text: 'Oi' }, 'text: {{link}} is missing'],
+      ['lacks the code', 'student_code', { subject: '{{code}}', text: 'Oi' }, 'text: {{code}} is missing'],
       [
         'has the link in the subject',
         'student_invitation',
@@ -263,7 +263,7 @@ describe('a club’s branding (DEC-184)', () => {
         'does not close a variable',
         'student_invitation',
         { subject: 'x', text: '{{link}} {{name' },
-        'text: A variable is opened',
+        'text: A variable starts with',
       ],
       ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
       ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],

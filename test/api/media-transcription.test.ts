@@ -144,7 +144,7 @@ describe('subtitles from speech for administrators', function () {
         callAt(app.base, method, `/v1/clubs/${club.id}${path}`, { token: club.owner.token, body });
       const refused = await at('POST', `/media/${video.id}/tracks`, { language: 'pt' });
       expectError(refused, 'not_configured');
-      expect(refused.body.error.message).to.equal('This environment makes no subtitles.');
+      expect(refused.body.error.message).to.equal('This environment has no program that makes subtitles.');
       expect((await at('GET', `/media/${video.id}`)).body.data.transcription.status).to.equal('pending');
       expect((await at('PUT', `/media/${video.id}/tracks/pt`, uploaded)).status).to.equal(200);
     } finally {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { setStudentPassword } from '../../../domain/identity/student-accounts.ts';
+import { setStudentPassword } from '../../../domain/identity/accounts/student-accounts.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';

@@ -344,7 +344,11 @@ export function recipients(
               const acceptedMails = server.log.filter((handed) => handed.isAccepted);
               const about = acceptedMails[lot % Math.max(1, acceptedMails.length)];
               if (about)
-                await recordEvents(sim.db, [{ kind: event, at: now(), mailId: about.key, providerId: undefined }], now());
+                await recordEvents(
+                  sim.db,
+                  [{ kind: event, at: now(), mailId: about.key, providerId: undefined }],
+                  now(),
+                );
             },
           };
         }

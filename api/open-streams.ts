@@ -3,7 +3,7 @@
  * DEC-58, DEC-121).
  */
 import { findLivingSessions } from '../domain/identity/sessions/sessions.ts';
-import { fullFor } from '../platform/core/fair-places.policy.ts';
+import { exhaustedLimit } from '../platform/core/fair-permits.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import { sha256 } from '../platform/infra/keys/vault.ts';
@@ -72,7 +72,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     const count = (of: (stream: OpenStream) => boolean) => [...streams].filter(of).length;
     const own = count((stream) => stream.owner === owner);
     const usage = { all: streams.size, club: count((stream) => stream.clubId === clubId) };
-    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, usage);
+    const reason = own >= bounds.perStudent ? 'student' : exhaustedLimit(bounds.inAll, usage);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });

@@ -2,7 +2,7 @@
  * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). No download is aborted
  * in favour of another one, because its reader needs the whole archive. A reader without a permit tries again (REPO-8).
  */
-import { fullFor } from '../../platform/core/fair-places.policy.ts';
+import { exhaustedLimit } from '../../platform/core/fair-permits.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
@@ -22,7 +22,7 @@ export function createDownloadPermits(): DownloadPermits {
   const fullBound = ({ clubId, studentId }: { clubId: Id; studentId: Id }) => {
     const ofClub = [...holders].filter((one) => one.clubId === clubId);
     if (ofClub.filter((one) => one.studentId === studentId).length >= bounds.student) return 'student';
-    return fullFor(bounds.process, { all: holders.size, club: ofClub.length });
+    return exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
   };
   return {
     take(reader) {

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
-import { fullFor } from '../../platform/core/fair-places.policy.ts';
+import { exhaustedLimit } from '../../platform/core/fair-permits.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
@@ -90,7 +90,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const ofClub = ofClubs.get(clubId) ?? [];
     const ofStudent = ofClub.filter((one) => ownerId !== null && one.ownerId === ownerId);
     if (ofStudent.length >= bounds.student) return { reason: 'student', candidates: ofStudent };
-    const reason = fullFor(bounds.process, { all: holders.size, club: ofClub.length });
+    const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
     // A club cannot take a permit from a club with as few permits.

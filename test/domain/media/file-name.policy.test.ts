@@ -10,18 +10,18 @@ describe('a name of a file', () => {
     ['two words.txt', 'two words.txt'],
     ['...x', '...x'],
   ] as const)
-    it(`${JSON.stringify(given)} is kept as ${name}`, () => {
+    it(`${JSON.stringify(given)} becomes ${name}`, () => {
       expect(tidyFileName(given)).to.equal(name);
     });
 
   for (const [what, names] of [
-    ['nothing, or dots alone', ['', '   ', '.', '..', ' .... ']],
+    ['nothing, or only dots', ['', '   ', '.', '..', ' .... ']],
     ['a path', ['a/b', 'a\\b', '/', '../x']],
     [
       'a control character',
       ['a\u0000b', 'a\nb', 'a\u001fb', 'a\u007fb', 'a\u0080b', 'a\u009fb', 'a\u2028b', 'a\u2029b'],
     ],
-    ['a mark that turns the direction', ['\u200ea', 'a\u200fb', 'a\u202ab', 'a\u202eb', 'a\u2066b', 'a\u2069b']],
+    ['a mark that changes the direction', ['\u200ea', 'a\u200fb', 'a\u202ab', 'a\u202eb', 'a\u2066b', 'a\u2069b']],
   ] as const)
     it(`is not ${what}`, () => {
       expect(names.map((one) => tidyFileName(one))).to.deep.equal(names.map(() => undefined));
@@ -48,7 +48,7 @@ describe('a name of a file', () => {
     ['attachment', '🪢.txt', `attachment; filename="_.txt"; filename*=UTF-8''%F0%9F%AA%A2.txt`],
     ['attachment', `"\\%~'()*`, `attachment; filename="___~'()*"; filename*=UTF-8''%22%5C%25~%27%28%29%2A`],
   ] as const)
-    it(`${name} is carried by ${header}`, () => {
+    it(`${name} is written as ${header}`, () => {
       expect(dispositionOf(kind, name)).to.equal(header);
     });
 });
@@ -61,7 +61,7 @@ describe('files that a text names (MED-14)', () => {
     expect(mediaIdsIn(text)).to.deep.equal([other, one]);
   });
 
-  it('are not names that go on before or after', () => {
+  it('do not include longer words that contain such a name', () => {
     const texts = [`xmedia:${one}`, `-media:${one}`, `media:${one}0`, `media:${one}-`, `media:${one.slice(1)}`, 'none'];
     expect(texts.flatMap((text) => mediaIdsIn(text))).to.deep.equal([]);
   });

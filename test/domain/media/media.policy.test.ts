@@ -36,9 +36,9 @@ const mediaPurposes = ['library', 'assignment', 'agent_image', 'post', 'avatar']
 const megabyte = 1_048_576;
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-describe('which files are accepted (MED-2 to MED-4)', () => {
+describe('the accepted files (MED-2 to MED-4)', () => {
   const office = 'application/vnd.openxmlformats-officedocument';
-  /** Each accepted type: its label, and whether a browser could run it, show it as a picture, or as text. */
+  /** Each accepted type with its kind, and whether a browser could run it, show it as a picture, or show it as text. */
   const types = {
     'application/pdf': ['document'],
     [`${office}.wordprocessingml.document`]: ['document'],
@@ -72,7 +72,7 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     'video/x-matroska': ['video', 'in parts'],
   };
 
-  it('takes these types, each of its kind, and no other', () => {
+  it('have one of these types, each with its kind', () => {
     const found = contentTypes.map((type) => [
       type,
       [
@@ -88,7 +88,7 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('knows what a browser would run, whatever its name begins with', () => {
+  it('are recognized if a browser could run them, whatever their type starts with', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -96,7 +96,7 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     ]);
   });
 
-  it('takes so many megabytes of each kind, and none of others', () => {
+  it('have these limits in megabytes by kind, and other kinds are refused', () => {
     const sizes = mediaPurposes.map((purpose) => [
       purpose,
       ['image/png', 'video/mp4', 'audio/mpeg', 'application/pdf'].map((type) => maxBytes(purpose, type) / megabyte),
@@ -122,8 +122,8 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     });
 });
 
-describe('bounds of files', () => {
-  it('give an upload 15 minutes, its completion an hour more, and what is not used a week', () => {
+describe('the limits of files', () => {
+  it('give an upload 15 minutes, its completion one more hour, and an unused file a week', () => {
     expect(mediaRules).to.deep.equal({
       uploadMs: 15 * minuteMs,
       completionMs: hourMs,
@@ -154,31 +154,31 @@ describe('bounds of files', () => {
 
   it('keep a video for 30 days if the plan has no videos, and warn a week before (MED-10)', () => {
     expect(expiryRules).to.deep.equal({
-      keptMs: 30 * dayMs,
-      warnedMs: 7 * dayMs,
+      keepMs: 30 * dayMs,
+      warningMs: 7 * dayMs,
       oneWarningMs: dayMs,
       inUseMs: dayMs,
     });
   });
 
-  it('let a thread find out what 100 files are, 5 s each', () => {
+  it('let a thread identify 100 files, with 5 s each', () => {
     expect(identificationRules).to.deep.equal({
-      filesAThread: 100,
+      filesPerThread: 100,
       workMs: 5_000,
       maxHeapMb: 64,
       maxBuffersMb: 64,
     });
   });
 
-  it('lease a file for 10 s while it is processed, or moved', () => {
+  it('lease a file for 10 s during its processing and its move', () => {
     expect(processingRules).to.deep.equal({
       leaseMs: 10_000,
       renewalMs: 2_500,
       maxFaults: 7,
       watchMs: 2_000,
       maxWatching: 200,
-      caughtUpAtOnce: 50,
-      emptiedAfterMs: 30 * minuteMs,
+      maxOldFiles: 50,
+      emptyAfterMs: 30 * minuteMs,
     });
     expect(movingRules).to.deep.equal({
       leaseMs: 10_000,
@@ -189,20 +189,20 @@ describe('bounds of files', () => {
     });
   });
 
-  it('try again after 1 and 10 s, 1, 10, 40 and 120 min, then give up', () => {
+  it('retry after 1 and 10 s, and 1, 10, 40 and 120 min, and then end', () => {
     const waits = [1, 2, 3, 4, 5, 6, 7, 8].map((faults) => waitAfterFault(faults));
     const minutes = [1, 10, 40, 120].map((count) => count * minuteMs);
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);
   });
 
-  it('work on two to four files at a time, on one video less, and leave a core to others', () => {
+  it('allow two to four files at the same time, and one video less, and leave a core free', () => {
     expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
     expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });
 });
 
 describe('pictures of files (MED-22, MED-28)', () => {
-  it('fit into a preview and a thumbnail; of an agent image and a face nothing else is kept', () => {
+  it('fit into a preview and a thumbnail; only a picture is kept of an agent image and an avatar', () => {
     const preview = { width: 1_600, height: 1_600 };
     expect(renditionBoxes).to.deep.equal({ preview, thumbnail: { width: 320, height: 320 } });
     const pictureBoxes = mediaPurposes.filter(isKeptAsPicture).map((purpose) => [purpose, keptPictureBox(purpose)]);
@@ -233,7 +233,7 @@ describe('renditions of videos (MED-24)', () => {
       pictureAtMs: 3_000,
       pictureMs: minuteMs,
       reserveBytes: 536_870_912,
-      placeWaitMs: 15_000,
+      permitWaitMs: 15_000,
       diskWaitMs: 5 * minuteMs,
       ffmpegWaitMs: hourMs,
     });
@@ -255,7 +255,7 @@ describe('renditions of videos (MED-24)', () => {
       expect(`${size.width}x${size.height}`).to.equal(made);
     });
 
-  it('may take 10 min and six times the length, 5 h at most, and a fifth more bytes than its rates', () => {
+  it('may take 10 min plus six times the duration, at most 5 h, and a fifth more bytes than the bit rates', () => {
     expect(videoBounds(0)).to.deep.equal({ timeMs: 10 * minuteMs, memoryMb: 2_048, fileBytes: 33_554_432 });
     expect(videoBounds(minuteMs)).to.deep.equal({
       timeMs: 16 * minuteMs,

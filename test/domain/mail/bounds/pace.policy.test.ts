@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 const today = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(today.getTime() - days * dayMs + 3_600_000);
 
-describe('mails of a day (DEC-65)', () => {
+describe('the daily limits of mails (DEC-65)', () => {
   for (const [plan, days, most] of [
     ['starter', 0, 10],
     ['starter', 1, 20],
@@ -41,31 +41,31 @@ describe('mails of a day (DEC-65)', () => {
       expect(bulkMailsOfDay(club, provenAt, warmUps, today)).to.equal(most);
     });
 
-  it('are those of the day in UTC', () => {
+  it('count the days in UTC', () => {
     expect(dayOf(new Date('2026-03-10T23:59:59.999Z'))).to.deep.equal(today);
     expect(dayOf(today, 2)).to.deep.equal(new Date('2026-03-12T00:00:00Z'));
   });
 
-  it('are spread over the day', () => {
+  it('spread the mails evenly over the day', () => {
     const times = [1, 2, 4].map((place) => timeOfSlot(today, place, 4).toISOString().slice(11, 19));
     expect(times).to.deep.equal(['00:00:00', '06:00:00', '18:00:00']);
     expect(timeOfSlot(today, 2, 7).getTime() - today.getTime()).to.equal(12_342_857);
   });
 
-  it('have events for 90 days (CAMP-17)', () => {
+  it('keep the events of mails for 90 days (CAMP-17)', () => {
     expect(eventRetentionMs).to.equal(7_776_000_000);
   });
 });
 
-describe('guessing at codes (DEC-61)', () => {
-  it('leaves five tries to a code, and one after twenty wrong ones of a day', () => {
+describe('the limits of guesses at codes (DEC-61)', () => {
+  it('give a code five tries, and one try after twenty wrong codes in a day', () => {
     expect([codeTries, wrongCodesADay]).to.deep.equal([5, 20]);
     expect([0, 1, 20, 21].map(triesNeeded)).to.deep.equal([1, 1, 1, 5]);
   });
 });
 
-describe('a mail that is sent at most once (CAMP-6)', () => {
-  it('waits 1, 5, 15, 60 and 240 minutes after answers that are not for good, then fails', () => {
+describe('the retries of bulk mail (CAMP-6)', () => {
+  it('wait 1, 5, 15, 60 and 240 minutes after temporary answers, and then end', () => {
     const waits = [1, 2, 3, 4, 5].map((attempt) => outcomeOf({ kind: 'not_sent', reply: 'no' }, attempt));
     expect(waits).to.deep.equal(
       [1, 5, 15, 60, 240].map((minutes) => ({ status: 'pending', lastError: 'no', waitMs: minutes * 60_000 })),

@@ -1,4 +1,4 @@
-/** Ids of requests for a code that no mail answers (DEC-61). */
+/** Ids of requests for a code that cause no mail (DEC-61). */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { codeRequestId, isUnmailedRequest, unmailedRequestId } from '../../../../domain/mail/codes/code-requests.ts';
@@ -8,12 +8,12 @@ import { createVault } from '../../../../platform/infra/keys/vault.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 
-describe('the id of a request that no mail answers', () => {
+describe('the id of a request that causes no mail', () => {
   const vault = createVault(new Secret(randomBytes(32)));
   const account = { clubId: newId(), email: 'ada@example.com' };
   const id = unmailedRequestId(vault, account, now);
 
-  it('is known for its club and address alone', () => {
+  it('is recognized only for its club and address', () => {
     expect(isUnmailedRequest(vault, account, id)).to.equal(true);
     expect(isUnmailedRequest(vault, account, id.toUpperCase())).to.equal(true);
     expect(isUnmailedRequest(vault, { ...account, clubId: newId() }, id)).to.equal(false);
@@ -21,7 +21,7 @@ describe('the id of a request that no mail answers', () => {
     expect(isUnmailedRequest(createVault(new Secret(randomBytes(32))), account, id)).to.equal(false);
   });
 
-  it('is another one for each request', () => {
+  it('differs for each request', () => {
     const ids = Array.from({ length: 1_000 }, () => unmailedRequestId(vault, account, now));
     expect(new Set(ids).size).to.equal(1_000);
   });
@@ -33,7 +33,7 @@ describe('the id of a request that no mail answers', () => {
       expect(one.slice(14)).to.match(/^7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('is none of a mailed code', () => {
+  it('differs from the id of a mailed code', () => {
     for (let times = 0; times < 100; times++)
       expect(isUnmailedRequest(vault, account, codeRequestId(now))).to.equal(false);
   });

@@ -130,7 +130,7 @@ describe('removeExpiredTokens', () => {
     }
   });
 
-  it('leaves a password that a repeated sign-up offered: it still decides what a confirmation keeps', async () => {
+  it('keeps the password of a repeated sign-up, because the confirmation still needs it', async () => {
     expect(await leftAfter('student_sign_up_again', 400 * day)).to.equal(1);
   });
 });

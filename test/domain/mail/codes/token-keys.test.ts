@@ -15,7 +15,7 @@ import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, after] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
-/** The keys that a process has before the change, when the new one can be read, when it is current, and when the old one is gone. */
+/** The keys of a process: before the change, with a readable new key, with the new key as current key, and without the old key. */
 const first = createVault(before);
 const openable = createVault(before, { former: [after] });
 const changed = createVault(after, { former: [before] });
@@ -39,7 +39,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
   };
   const mailOf = async () =>
     (await db.one<{ id: Id }>(sql`SELECT id FROM transactional_mails WHERE student_id = ${student.id}`))?.id ?? '';
-  /** One attempt, which is refused or not. @returns what the mail said */
+  /** Runs one attempt, which the mail server accepts or refuses. @returns what the mail said */
   const attempt = async (vault: Vault, { at = 0, refused = false } = {}) => {
     let mailed: OutgoingMail | undefined;
     const step = await sendTransactionalMail(
@@ -63,7 +63,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       start + at,
     );
     return {
-      done: step.done,
+      isSent: step.done,
       token: /token=([\w-]{43})/.exec(mailed?.text ?? '')?.[1],
       code: /\b\d{6}\b/.exec(mailed?.text ?? '')?.[0],
     };
@@ -83,23 +83,23 @@ describe('the mail of a one-time token, while the master key changes', () => {
     ['issued with the new key, sent by a process that cannot seal with it yet', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
-    it(`${who}: says the same at each attempt, and opens what it is for`, async () => {
+    it(`${who}: contains the same valid token at each attempt`, async () => {
       await ask(issuer, 'student_reset_password');
       const refused = await attempt(issuer, { refused: true });
-      const { done, token } = await attempt(sender, { at: minute });
-      expect([done, token]).to.deep.equal([true, refused.token]);
+      const { isSent, token } = await attempt(sender, { at: minute });
+      expect([isSent, token]).to.deep.equal([true, refused.token]);
       expect(await spend(token)).to.equal(student.id);
       expect(await spend(token)).to.equal('token_gone');
     });
 
-  it('of a release that recorded no key: the one whose hash it is', async () => {
+  it('contains the token of an old release, which recorded no key, by its hash', async () => {
     await ask(first, 'student_reset_password');
     await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
     const { token } = await attempt(changed);
     expect(await spend(token)).to.equal(student.id);
   });
 
-  it('whose key is gone becomes one of the current key before it is mailed, and the one of before is none', async () => {
+  it('contains a new token of the current key if the old key is gone; the old token is invalid', async () => {
     const id = await ask(first, 'student_reset_password');
     const { token } = await attempt(alone);
     expect(token).to.equal(tokenText(alone, 'student_reset_password', id ?? ''));
@@ -107,13 +107,13 @@ describe('the mail of a one-time token, while the master key changes', () => {
     expect(await spend(token)).to.equal(student.id);
   });
 
-  it('that is spent meanwhile is not mailed, also where its key is gone', async () => {
+  it('is not sent after the token was spent, even if its key is gone', async () => {
     const id = await ask(first, 'student_reset_password');
     await spend(tokenText(first, 'student_reset_password', id ?? ''));
-    expect(await attempt(alone)).to.deep.equal({ done: true, token: undefined, code: undefined });
+    expect(await attempt(alone)).to.deep.equal({ isSent: true, token: undefined, code: undefined });
   });
 
-  it('of an invitation among many records its key, too', async () => {
+  it('records the key of each token of many invitations', async () => {
     const invited = [{ studentId: student.id, email: student.email }];
     await db.transaction((tx) => requestInvitations(tx, changed, clubId, invited, new Date(start)));
     const { token } = await attempt(openable);
@@ -131,7 +131,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       ['from before', first, [first, openable, changed]],
       ['of the new key', changed, [openable, changed, alone]],
     ] as const)
-      it(`${who}: every process mails it, and takes it`, async () => {
+      it(`${who}: every process mails and accepts it`, async () => {
         const codeId = (await ask(issuer, 'student_code')) ?? '';
         const { code } = await attempt(openable);
         expect(code).to.equal(tokenText(issuer, 'student_code', codeId));
@@ -141,21 +141,21 @@ describe('the mail of a one-time token, while the master key changes', () => {
         expect(await enter(changed, codeId, code)).to.equal(undefined);
       });
 
-    it('takes no code of the other key', async () => {
+    it('rejects a code of the other key', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       const other = tokenText(alone, 'student_code', codeId);
       expect(other).to.not.equal(tokenText(first, 'student_code', codeId));
       expect(await enter(changed, codeId, other)).to.equal(undefined);
     });
 
-    it('whose key is gone: what was mailed is good for nothing, what is mailed from then on is', async () => {
+    it('invalidates the mailed code if its key is gone, and mails a valid code at the next attempt', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       expect(await enter(alone, codeId, tokenText(first, 'student_code', codeId))).to.equal(undefined);
       const { code } = await attempt(alone);
       expect(await enter(alone, codeId, code)).to.equal(student.id);
     });
 
-    it('of a release that recorded no key is of the current one', async () => {
+    it('derives a code of an old release, which recorded no key, from the current key', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
       const { code } = await attempt(first);

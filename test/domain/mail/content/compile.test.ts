@@ -44,8 +44,8 @@ const wordsOf = (html: string) =>
     .flatMap(({ type, data }) => (type === 'text' ? [data ?? ''] : []))
     .join('');
 
-describe('an e-mail, compiled and filled in', () => {
-  it('has the text version of each kind of block, the footer and the way out', async () => {
+describe('a compiled and rendered e-mail', () => {
+  it('has a text version with each kind of block, the footer and the unsubscribe link', async () => {
     const { text } = await rendered([
       { kind: 'heading', text: 'Ahoy {{student_first_name}}' },
       { kind: 'text', text: 'One *two* **three** [four](https://example.com/4)  \nfive\n\n1. a\n2. b\n   - c' },
@@ -67,7 +67,7 @@ describe('an e-mail, compiled and filled in', () => {
     );
   });
 
-  it('has one direction, which a block of the other one says once; a list has its bullets on one side', async () => {
+  it('has one direction; a block of the other direction and a whole list state theirs once', async () => {
     const blocks: EmailBlock[] = [
       { kind: 'heading', text: '{{student_first_name}} קשר' },
       { kind: 'text', text: 'Ahoy\n\n- קשר\n- Bowline\n   - x\n\nשלום **{{student_name}}**' },
@@ -87,7 +87,7 @@ describe('an e-mail, compiled and filled in', () => {
     expect(inArabic).to.not.contain('text-align:left');
   });
 
-  it('leads each link of the HTML where the copy says, and has one pixel', async () => {
+  it('has the copy’s address in each link of the HTML, and one tracking pixel', async () => {
     const { html } = await rendered([
       { kind: 'text', text: '[a](https://example.com/?x=1&y=2) [m](mailto:crew@example.com)' },
       { kind: 'button', text: 'Begin', url: 'https://example.com/?n={{student_name}}' },
@@ -111,7 +111,7 @@ describe('an e-mail, compiled and filled in', () => {
     expect(hrefsOf(renderEmail(email, { ...copy, values: {} }).html)[0]).to.equal('https://example.com/some%20body');
   });
 
-  it('loads nothing from third parties, and has no pixel where openings are not tracked', async () => {
+  it('loads nothing from third parties, and has no pixel if openings are not tracked', async () => {
     const email = await compileEmail({ subject: 'x', blocks: [{ kind: 'divider' }] }, letterhead);
     const { pixelUrl: _, ...untracked } = copy;
     const { html } = renderEmail(email, untracked);
@@ -122,7 +122,7 @@ describe('an e-mail, compiled and filled in', () => {
     );
   });
 
-  it('takes the fallback where the recipient has no value', async () => {
+  it('uses the fallback if the recipient has no value', async () => {
     const { text, subject } = await rendered(
       [{ kind: 'heading', text: '{{student_first_name}}|{{student_name|friend}}|{{student_email}}' }],
       { values: { student_name: ' ' } },
@@ -132,7 +132,7 @@ describe('an e-mail, compiled and filled in', () => {
     expect(subject).to.equal('For you');
   });
 
-  it('keeps the subject one line whatever a name says', async () => {
+  it('keeps the subject on one line, whatever a name contains', async () => {
     const { subject } = await rendered(
       [{ kind: 'divider' }],
       { values: { student_name: 'A\r\nBcc: b@example.com\u2028x' } },
@@ -141,7 +141,7 @@ describe('an e-mail, compiled and filled in', () => {
     expect(subject).to.equal('Hi A Bcc: b@example.com x');
   });
 
-  it('shows any text as it is: no element, attribute or link comes from authors or names', async () => {
+  it('escapes any text: authors and names add no element, attribute or link', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc.constantFrom(
@@ -175,8 +175,8 @@ describe('an e-mail, compiled and filled in', () => {
         expect(
           nodes.flatMap(({ attribs }) => Object.keys(attribs ?? {})).filter((key) => key.startsWith('on')),
         ).to.deep.equal([]);
-        const shown = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, '');
-        if (name.trim() !== '') expect(shown(wordsOf(html))).to.contain(shown(name));
+        const textOf = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, '');
+        if (name.trim() !== '') expect(textOf(wordsOf(html))).to.contain(textOf(name));
       }),
       { numRuns: 60 },
     );

@@ -14,10 +14,10 @@ describe('copies that are looked at', () => {
   });
   const rendered = (html: string): RenderedCopy => ({ subject: 'News', body: { html, text: '' }, htmlBytes: 1 });
 
-  it('are made once for each club, content, letterhead and recipient, however many look at the same time', async () => {
-    const asked: string[] = [];
+  it('renders once for each club, content, letterhead and recipient, even for parallel reads', async () => {
+    const renderedCopies: string[] = [];
     const make = cacheCopies((clubId, { content, letterhead, recipients }) => {
-      asked.push([clubId, content.subject, letterhead.clubName, JSON.stringify(recipients)].join(' '));
+      renderedCopies.push([clubId, content.subject, letterhead.clubName, JSON.stringify(recipients)].join(' '));
       return Promise.resolve([rendered(content.subject)]);
     });
     const answers = await Promise.all([1, 2, 3].map(() => make('a', copies('One'))));
@@ -27,7 +27,7 @@ describe('copies that are looked at', () => {
     await make('a', copies('Two'));
     await make('a', copies('One', { letterhead: { clubName: 'Other', postalAddress: 'Street 1', language: 'en' } }));
     await make('a', copies('One', { recipients: [{ student_name: 'Ada' }] }));
-    expect(asked).to.deep.equal([
+    expect(renderedCopies).to.deep.equal([
       'a One Club [{}]',
       'b One Club [{}]',
       'a Two Club [{}]',
@@ -36,27 +36,27 @@ describe('copies that are looked at', () => {
     ]);
   });
 
-  it('are made again for other images, but not because addresses of images were signed again', async () => {
-    let made = 0;
-    const make = cacheCopies(() => Promise.resolve([rendered(String((made += 1)))]));
+  it('renders again for other images, but not for new signatures of the same images', async () => {
+    let renderings = 0;
+    const make = cacheCopies(() => Promise.resolve([rendered(String((renderings += 1)))]));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=1' } }));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=2' } }));
-    expect(made).to.equal(1);
+    expect(renderings).to.equal(1);
     await make('a', copies('One', { imageUrls: { two: 'https://files/two?signature=1' } }));
     await make('a', copies('One', { imageUrls: { two: 'https://files/three?signature=1' } }));
-    expect(made).to.equal(3);
+    expect(renderings).to.equal(3);
   });
 
-  it('are made again after a failure, and if there were too many since', async () => {
-    const asked: string[] = [];
+  it('renders again after a failure or an eviction', async () => {
+    const renderedCopies: string[] = [];
     const make = cacheCopies((_, { content: { subject } }) => {
-      asked.push(subject);
-      if (asked.length === 1) return Promise.reject(new Error('away'));
+      renderedCopies.push(subject);
+      if (renderedCopies.length === 1) return Promise.reject(new Error('away'));
       return Promise.resolve([rendered('x'.repeat(9_000_000))]);
     });
     const failed = await make('a', copies('One')).catch((error: Error) => error.message);
     expect(failed).to.equal('away');
     for (const subject of ['One', 'Two', 'Three', 'Three', 'One']) await make('a', copies(subject));
-    expect(asked).to.deep.equal(['One', 'One', 'Two', 'Three', 'One']);
+    expect(renderedCopies).to.deep.equal(['One', 'One', 'Two', 'Three', 'One']);
   });
 });

@@ -1,4 +1,4 @@
-/** E-mails of the largest size: they are judged and rendered in threads, and the thread of the process goes on. */
+/** The largest e-mails are validated and rendered in worker threads, and do not block the main thread. */
 import { expect } from 'chai';
 import type { EmailContent } from '../../../../domain/mail/content/email-content.ts';
 import { copiesInThread, judgeEmails } from '../../../../domain/mail/content/email-work.ts';
@@ -10,14 +10,14 @@ import { watchHolds } from '../../../toolkit/drive/loop-holds.ts';
 describe('work on large e-mails', () => {
   const clubId = newId();
   const holds = watchHolds();
-  /** As much as a request may bring: 1 MB. */
+  /** The largest request: 1 MB. */
   const email = (text: string, blocks = 50): EmailContent => ({
     subject: 'News',
     blocks: Array.from({ length: blocks }, () => ({ kind: 'text' as const, text })),
   });
   const isImage = () => false;
   /** @returns what the work comes to, and for how long it held the thread, in milliseconds */
-  async function held<Result>(work: () => Promise<Result>): Promise<{ result: Result; holdMs: number }> {
+  async function timed<Result>(work: () => Promise<Result>): Promise<{ result: Result; holdMs: number }> {
     await new Promise((resolve) => setTimeout(resolve, 5));
     holds.begin();
     const result = await work();
@@ -26,16 +26,16 @@ describe('work on large e-mails', () => {
   /** Far more than the message to the thread costs, and far less than the work. */
   const mostMs = 50;
 
-  it('describes the first 100 problems and counts all, without holding the thread', async () => {
+  it('describes the first 100 problems and counts all, without blocking the main thread', async () => {
     const content = email('{{'.repeat(5_000), 51);
     const all = contentProblems(content, { path: '$.content', isImage });
     expect(all).to.have.length(51 * 5_000);
-    const { result, holdMs } = await held(() => judgeEmails(clubId, [{ content, path: '$.content', images: [] }]));
+    const { result, holdMs } = await timed(() => judgeEmails(clubId, [{ content, path: '$.content', images: [] }]));
     expect(result).to.deep.equal([{ problems: all.slice(0, 100), count: 255_000 }]);
     expect(holdMs).to.be.below(mostMs);
   });
 
-  it('judges one text with 500,000 problems', async () => {
+  it('validates a text with 500,000 problems', async () => {
     const [found] = await judgeEmails(clubId, [{ content: email('{{'.repeat(500_000), 1), path: '$', images: [] }]);
     expect(found?.count).to.equal(500_001);
     expect(found?.problems.slice(0, 2).map(({ code }) => code)).to.deep.equal(['too_long', 'unclosed_variable']);
@@ -46,7 +46,7 @@ describe('work on large e-mails', () => {
       expect(parseTemplate(text.repeat(1_000_000 / text.length)).parts.length).to.be.above(60_000);
   });
 
-  it('says the same of a small e-mail as of a large one', async () => {
+  it('finds the same problems in a small e-mail and in a large e-mail', async () => {
     for (const blocks of [1, 40]) {
       const content = email('[a](javascript:1) '.repeat(50), blocks);
       const [found] = await judgeEmails(clubId, [{ content, path: '$', images: [] }]);
@@ -57,7 +57,7 @@ describe('work on large e-mails', () => {
     }
   });
 
-  it('measures a copy that is larger than asked for, and gives it back only if it fits', async () => {
+  it('returns only the size of a copy that exceeds the limit', async () => {
     const name = `<${'n'.repeat(199)}`;
     const copies = {
       content: email('{{student_name}} '.repeat(500), 20),
@@ -67,7 +67,7 @@ describe('work on large e-mails', () => {
       unsubscribeUrl: '#',
       mostBytes: 900_000,
     };
-    const { result, holdMs } = await held(() => copiesInThread(clubId, copies));
+    const { result, holdMs } = await timed(() => copiesInThread(clubId, copies));
     const [large, small] = result ?? [];
     expect(large?.body).to.equal(undefined);
     expect(large?.htmlBytes).to.be.within(20 * 500 * 203, 20 * 500 * 203 + 30_000);

@@ -1,4 +1,4 @@
-/** How wide images of an e-mail are on the screens of a laptop and of a phone (DEC-158). */
+/** The widths of an e-mail's images on the screens of a laptop and of a phone (DEC-158). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
@@ -42,7 +42,7 @@ describe('images of an e-mail in Chromium', () => {
     return { shown, overhang: await overhang(page) };
   };
 
-  it('are as wide as they are, and at most as the column', async () => {
+  it('have their own width, at most the width of the column', async () => {
     expect(await shownAt(600)).to.deep.equal({
       shown: [
         ['icon', 24, 24],
@@ -53,7 +53,7 @@ describe('images of an e-mail in Chromium', () => {
     });
   });
 
-  it('are no wider on a phone, and fit into it', async () => {
+  it('fit into the screen of a phone, and are not enlarged', async () => {
     expect(await shownAt(360)).to.deep.equal({
       shown: [
         ['icon', 24, 24],

@@ -47,7 +47,7 @@ describe('contentProblems (CAMP-4)', () => {
     ]);
   });
 
-  it('takes 100 blocks of 10,000 characters and a subject of 200, and not one more', () => {
+  it('accepts 100 blocks of 10,000 characters and a subject of 200, and no more', () => {
     const text = { kind: 'text', text: '😀'.repeat(10_000) } as const;
     const subject = 'x'.repeat(200);
     expect(problems({ subject, preheader: subject, blocks: Array.from({ length: 100 }, () => text) })).to.deep.equal(
@@ -107,14 +107,14 @@ describe('contentProblems (CAMP-4)', () => {
     ]);
   });
 
-  it('refuses lists in lists beyond ten, of which the parser may leave out words', () => {
+  it('refuses more than ten nested lists, because the parser may omit their words', () => {
     const lists = (depth: number) => problems(withBlocks({ kind: 'text', text: `${'1. '.repeat(depth)}x` }));
     expect(lists(10)).to.deep.equal([]);
     for (const depth of [11, 12, 13, 3_000])
       expect(lists(depth), `${depth} deep`).to.deep.equal(['$.blocks[0].text nested_too_deep']);
   });
 
-  // A parser that tries each way to pair these takes seconds for a block, and minutes for an e-mail.
+  // A parser that tries every pairing of these marks takes seconds for a block, and minutes for an e-mail.
   for (const piece of ['_a*', '*a_ ', '[', '![[](', 'a\n- ', '**a'])
     it(`reads 40 blocks of ${JSON.stringify(piece)} over and over within the time of a test`, () => {
       const text = piece.repeat(10_000 / piece.length);
@@ -129,7 +129,7 @@ describe('contentProblems (CAMP-4)', () => {
   });
 
   for (const code of ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const)
-    it(`names the block of an image of which no picture can be made: ${code}`, () => {
+    it(`names the block of an image that cannot have a picture for e-mails: ${code}`, () => {
       const content = {
         subject: 'x',
         blocks: [{ kind: 'divider' as const }, { kind: 'image' as const, media_id: image }],

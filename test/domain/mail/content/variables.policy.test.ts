@@ -4,7 +4,7 @@ import { parseTemplate } from '../../../../domain/mail/content/variables.policy.
 const name = (fallback = 'there') => ({ variable: 'student_name', fallback });
 const unclosed = (excerpt: string) => ({
   code: 'unclosed_variable',
-  message: `A variable is opened by {{ and not closed: ${excerpt}`,
+  message: `A variable starts with {{ and has no }}: ${excerpt}`,
 });
 const unknown = (excerpt: string) => ({
   code: 'unknown_variable',
@@ -39,7 +39,7 @@ describe('variables in the texts of an e-mail', () => {
       expect(parseTemplate(text, 'there')).to.deep.equal({ parts, problems });
     });
 
-  it('of a problem 40 characters are shown', () => {
+  it('quotes 40 characters at a problem', () => {
     const messageOf = (text: string) => parseTemplate(text).problems[0]?.message;
     for (const letter of ['n', '🦀']) {
       expect(messageOf(`{{${letter.repeat(38)}`)).to.equal(unclosed(`{{${letter.repeat(38)}`).message);

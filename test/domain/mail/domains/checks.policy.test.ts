@@ -6,11 +6,11 @@ const day = 24 * hour;
 const start = new Date('2026-03-02T12:00:00Z');
 const later = (ms: number) => new Date(start.getTime() + ms);
 
-describe('what a check of a mail domain comes to (CAMP-40)', () => {
+describe('the result of a mail domain’s check (CAMP-40)', () => {
   const unproven: DomainStanding = { status: 'unproven', statusSince: start, firstProvenAt: null, answeredAt: null };
   const proven: DomainStanding = { status: 'proven', statusSince: start, firstProvenAt: start, answeredAt: start };
 
-  it('proves it, notes when it was proven first, and looks again in a day', () => {
+  it('proves the domain, records the first proof, and checks again in a day', () => {
     const once = afterCheck(unproven, 'proven', later(hour));
     expect(once).to.deep.equal({
       status: 'proven',
@@ -22,12 +22,12 @@ describe('what a check of a mail domain comes to (CAMP-40)', () => {
     expect(afterCheck(once, 'proven', later(2 * hour))).to.include({ statusSince: once.statusSince });
   });
 
-  it('begins no warm-up while it is not proven', () => {
+  it('starts no warm-up while the domain is not proven', () => {
     for (const answer of ['not proven', 'unanswered'] as const)
       expect(afterCheck(unproven, answer, later(hour))).to.include({ status: 'unproven', firstProvenAt: null });
   });
 
-  it('looks at one that is not proven each hour for three days, then each day', () => {
+  it('checks an unproven domain each hour for three days, then each day', () => {
     const waits = [0, 3 * day - 1, 3 * day].map((ms) => {
       const { status, looksAt } = afterCheck(unproven, 'not proven', later(ms));
       return [status, looksAt.getTime() - later(ms).getTime()];
@@ -39,14 +39,14 @@ describe('what a check of a mail domain comes to (CAMP-40)', () => {
     ]);
   });
 
-  it('lapses at once where a record is gone, and is proven again with the warm-up of the first time', () => {
+  it('ends a proof immediately if a record is gone, and keeps the warm-up at the next proof', () => {
     const lapsed = afterCheck(proven, 'not proven', later(day));
     expect(lapsed).to.deep.include({ status: 'lapsed', statusSince: later(day), firstProvenAt: start });
     expect(lapsed.looksAt).to.deep.equal(later(day + hour));
     expect(afterCheck(lapsed, 'proven', later(2 * day))).to.deep.include({ status: 'proven', firstProvenAt: start });
   });
 
-  it('keeps its status where nobody answers, asks again in an hour, and lapses after three days', () => {
+  it('keeps the status without an answer, checks again in an hour, and ends it after three days', () => {
     const silent = afterCheck(proven, 'unanswered', later(3 * day - 1));
     expect(silent).to.deep.include({ status: 'proven', answeredAt: start, looksAt: later(3 * day - 1 + hour) });
     expect(afterCheck(silent, 'unanswered', later(3 * day))).to.include({ status: 'lapsed' });

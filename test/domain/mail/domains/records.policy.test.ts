@@ -10,7 +10,7 @@ import {
 describe('the records of a mail domain (CAMP-40)', () => {
   const own = { domain: 'mail.knots.example', selector: 'k1', publicKey: 'AAAA' };
 
-  it('are a key, a policy, and the servers of the platform where it names them', () => {
+  it('are a key, a policy, and the platform’s mail servers if it has a name for them', () => {
     expect(recordsOf(own, 'spf.platform.example')).to.deep.equal([
       { kind: 'dkim', name: 'k1._domainkey.mail.knots.example', value: 'v=DKIM1; k=rsa; p=AAAA' },
       { kind: 'spf', name: 'mail.knots.example', value: 'v=spf1 include:spf.platform.example ~all' },
@@ -35,7 +35,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=DKIM1; t=y; p=AAAA'], 'wrong'],
     [['v=DKIM1; p=AAAA', 'v=DKIM1; p=BBBB'], 'wrong'],
   ] as const)
-    it(`takes the key ${JSON.stringify(texts)} for ${state}`, () => expect(dkimState(texts, 'AAAA')).to.equal(state));
+    it(`judges the key ${JSON.stringify(texts)} as ${state}`, () => expect(dkimState(texts, 'AAAA')).to.equal(state));
 
   for (const [texts, state] of [
     [[], 'missing'],
@@ -49,7 +49,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=spf1 include:spf.platform.example.evil ~all'], 'wrong'],
     [['v=spf1 include:spf.platform.example', 'v=spf1 -all'], 'wrong'],
   ] as const)
-    it(`takes the servers ${JSON.stringify(texts)} for ${state}`, () =>
+    it(`judges the servers ${JSON.stringify(texts)} as ${state}`, () =>
       expect(spfState(texts, 'spf.platform.example')).to.equal(state));
 
   for (const [texts, state] of [
@@ -64,9 +64,9 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=DMARC1; p=all'], 'wrong'],
     [['v=DMARC1; p=none', 'v=DMARC1; p=none'], 'wrong'],
   ] as const)
-    it(`takes the policy ${JSON.stringify(texts)} for ${state}`, () => expect(dmarcState(texts)).to.equal(state));
+    it(`judges the policy ${JSON.stringify(texts)} as ${state}`, () => expect(dmarcState(texts)).to.equal(state));
 
-  it('looks for the policy at the domain and at each one above it, but the last', () => {
+  it('searches the policy at the domain and at each parent, except the top-level domain', () => {
     expect(dmarcNames('mail.knots.example')).to.deep.equal(['_dmarc.mail.knots.example', '_dmarc.knots.example']);
   });
 });

@@ -10,10 +10,10 @@ import { fakeSns, sesReport, snsTopic, type FakeSns } from '../../../toolkit/fak
 const now = new Date();
 const day = 86_400_000;
 
-describe('by what a notice names a mail (CAMP-15)', () => {
+describe('the identification of a mail in a notice (CAMP-15)', () => {
   const mailId = newId();
 
-  it('the id alone, or in front of a Message-ID; the first that is one', () => {
+  it('uses the first valid id, alone or at the start of a Message-ID', () => {
     expect(mailIdIn(mailId.toUpperCase())).to.equal(mailId);
     expect(mailIdIn(undefined, `<${mailId}@news.example>`)).to.equal(mailId);
     expect(mailIdIn(` ${mailId}@news.example `)).to.equal(mailId);
@@ -22,14 +22,14 @@ describe('by what a notice names a mail (CAMP-15)', () => {
       expect(mailIdIn(none), none).to.equal(undefined);
   });
 
-  it('a tag of SES, and a header that others return', () => {
+  it('sets a tag for SES, and a header for other providers', () => {
     expect(identifyingHeaders(mailId)).to.deep.equal({
       'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
       'X-Club-Mail-Id': mailId,
     });
   });
 
-  it('the id in the reply of the mail server', () => {
+  it('reads the id in the reply of the mail server', () => {
     const replies: Record<string, string | undefined> = {
       '250 Ok 0102018f5e8a1b2c-3d4e5f60-1111-2222-3333-444455556666-000000':
         '0102018f5e8a1b2c-3d4e5f60-1111-2222-3333-444455556666-000000',
@@ -60,7 +60,7 @@ describe('reports of SES (CAMP-15)', () => {
       });
   });
 
-  it('are read without the headers and ids that are no texts', () => {
+  it('ignore headers and ids that are not texts', () => {
     const headers = [{ name: 3, value: mailId }, { value: mailId }, null, { name: 'X-Club-Mail-Id', value: mailId }];
     const report = { eventType: 'Delivery', mail: { headers, messageId: 7 } };
     expect(readSesReport(JSON.stringify(report), now)).to.deep.equal({
@@ -71,7 +71,7 @@ describe('reports of SES (CAMP-15)', () => {
     });
   });
 
-  it('a permanent bounce is hard, every other one is soft; a complaint is one', () => {
+  it('become a bounce if permanent, a soft bounce otherwise, or a complaint', () => {
     const kindOf = (bounceType: string) => readSesReport(sesReport('Bounce', at, { mailId, bounceType }), now)?.kind;
     expect(['Permanent', 'Transient', 'Undetermined'].map(kindOf)).to.deep.equal([
       'bounced',
@@ -81,7 +81,7 @@ describe('reports of SES (CAMP-15)', () => {
     expect(readSesReport(sesReport('Complaint', at, { mailId }), now)?.kind).to.equal('complained');
   });
 
-  it('passes over opens, what is no report, and believes now for a missing time', () => {
+  it('ignore opens and invalid reports, and use the current time for a missing time', () => {
     expect(readSesReport(sesReport('Open', at, { mailId }), now)).to.equal(undefined);
     for (const none of [
       '',
@@ -117,7 +117,7 @@ describe('messages of SNS (CAMP-15)', () => {
     return 'believed';
   };
 
-  it('are believed with either version of the signature, with a subject and without', async () => {
+  it('are accepted with either version of the signature, with a subject and without', async () => {
     for (const SignatureVersion of ['1', '2'] as const)
       for (const Type of ['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation'] as const)
         expect(await refusal(verify(sns.post({ Type, SignatureVersion }))), `${Type} ${SignatureVersion}`).to.equal(
@@ -135,7 +135,7 @@ describe('messages of SNS (CAMP-15)', () => {
     expect(sns.asked).to.deep.equal([sns.certificateUrl]);
   });
 
-  it('are refused with anything changed of what was signed', async () => {
+  it('are refused if any signed value was changed', async () => {
     const changes: Record<string, string>[] = [
       { Message: '{"eventType":"Bounce"}' },
       { MessageId: 'other' },
@@ -150,16 +150,16 @@ describe('messages of SNS (CAMP-15)', () => {
     });
   });
 
-  it('are refused for another topic, however well they are signed', async () => {
+  it('are refused for another topic, even with a valid signature', async () => {
     expect(await refusal(verify(sns.post({ TopicArn: `${snsTopic}2` })))).to.equal('signature_invalid');
   });
 
-  it('are refused with a certificate that is over or not yet good', async () => {
+  it('are refused with a certificate that has expired or is not valid yet', async () => {
     expect(await refusal(verify(sns.post({}), new Date(now.getTime() + 3 * day)))).to.equal('signature_invalid');
     expect(await refusal(verify(sns.post({}), new Date(now.getTime() - 3 * day)))).to.equal('signature_invalid');
   });
 
-  it('are refused, and nothing is fetched, where an address is not one of SNS', async () => {
+  it('are refused without a fetch if an address does not belong to SNS', async () => {
     sns.asked.length = 0;
     const file = '/SimpleNotificationService-0.pem';
     for (const SigningCertURL of [
@@ -189,7 +189,7 @@ describe('messages of SNS (CAMP-15)', () => {
     expect(sns.asked).to.deep.equal([]);
   });
 
-  it('are malformed without what SNS signs', () => {
+  it('are malformed without a signed value', () => {
     const good = JSON.parse(sns.post({ Type: 'SubscriptionConfirmation' })) as Record<string, unknown>;
     const bad = [
       '',

@@ -4,7 +4,7 @@ import { providerIdIn } from '../../../../domain/mail/notices/mail-event.policy.
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 describe("a provider's id in the reply of a mail server", () => {
-  it('is the one that a pattern finds', () => {
+  it('equals the match of a simple pattern', () => {
     const pattern = /^250\b.*?\b(?:ok|queued as|id=)[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?\s*$/i;
     const pieces = ['ok', 'Ok', 'queued as', 'id=', ' ', ':', '<', '>', '\n', 'abcdefgh', 'x', '=', '\u2028'];
     fc.assert(
@@ -20,7 +20,7 @@ describe("a provider's id in the reply of a mail server", () => {
     );
   });
 
-  it('is looked for in a time that grows with the reply alone', () => {
+  it('is found in a time that grows linearly with the length of the reply', () => {
     for (const piece of ['ok', 'ok ', ' ', 'queued as ', 'id=', 'ok:'])
       expectLinear(piece, manyTimes(piece, { begin: '250 ', end: '!' }), providerIdIn, 16_000);
   }).timeout(30_000);

@@ -19,15 +19,15 @@ const hour = 3_600_000;
 const kinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 const recipients = 3;
 
-/** What a provider tells of one of the mails. */
-interface Told {
+/** An event that a provider reports of a mail. */
+interface ReportedEvent {
   place: number;
   kind: (typeof kinds)[number];
   /** Minutes from the start of the sending; some before it. */
   at: number;
 }
 
-const told: fc.Arbitrary<Told> = fc.record({
+const reportedEvent: fc.Arbitrary<ReportedEvent> = fc.record({
   place: fc.nat(recipients - 1),
   kind: fc.oneof(
     { weight: 3, arbitrary: fc.constant('soft_bounced' as const) },
@@ -35,14 +35,14 @@ const told: fc.Arbitrary<Told> = fc.record({
   ),
   at: fc.integer({ min: -5, max: 50 }),
 });
-const request = fc.array(told, { minLength: 1, maxLength: 12 });
+const request = fc.array(reportedEvent, { minLength: 1, maxLength: 12 });
 const answers: readonly HandOver[] = [
   { kind: 'accepted', reply: '250 ok' },
   { kind: 'unknown' },
   { kind: 'refused', permanent: false, reply: '451 later' },
   { kind: 'refused', permanent: true, reply: '550 no' },
 ];
-/** Some requests come while a mail is handed over, the others after; one of them comes a second time. */
+/** Some requests arrive during the hand-over of a mail, the others after it; one request arrives twice. */
 const run = fc.record({
   answers: fc.array(fc.constantFrom(...answers), { minLength: recipients, maxLength: recipients }),
   early: fc.array(fc.array(request, { maxLength: 2 }), { minLength: recipients, maxLength: recipients }),
@@ -69,17 +69,17 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
 
   const timeOf = (minutes: number) => start.getTime() + minutes * 60_000;
 
-  /** The rows and suppressions that must be there in the end, from the requests in the order of their commits. */
-  function model(outcomes: readonly HandOver[], requests: readonly (readonly Told[])[]) {
-    const seen: Told[][] = Array.from({ length: recipients }, () => []);
+  /** The expected rows and suppressions, from the requests in the order of their commits. */
+  function model(outcomes: readonly HandOver[], requests: readonly (readonly ReportedEvent[])[]) {
+    const eventsOfMails: ReportedEvent[][] = Array.from({ length: recipients }, () => []);
     const suppressed = new Map<number, string>();
     for (const events of requests) {
-      const before = seen.map((list) => [...list]);
-      for (const event of events) seen[event.place]?.push(event);
-      for (const [place, all] of seen.entries()) {
-        const isNew = (kind: Told['kind']) =>
+      const before = eventsOfMails.map((list) => [...list]);
+      for (const event of events) eventsOfMails[event.place]?.push(event);
+      for (const [place, all] of eventsOfMails.entries()) {
+        const isNew = (kind: ReportedEvent['kind']) =>
           all.some((one) => one.kind === kind) && !before[place]?.some((one) => one.kind === kind);
-        const soft = (list: readonly Told[]) =>
+        const soft = (list: readonly ReportedEvent[]) =>
           new Set(list.filter(({ kind }) => kind === 'soft_bounced').map(({ at }) => at));
         const delivered = all.filter(({ kind }) => kind === 'delivered').map(({ at }) => at);
         const arrived = delivered.length === 0 ? -Infinity : Math.min(...delivered);
@@ -90,8 +90,9 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
           suppressed.set(place, 'bounce');
       }
     }
-    const rows = seen.map((events, place): Row => {
-      const first = (of: readonly Told[]) => (of.length === 0 ? null : timeOf(Math.min(...of.map(({ at }) => at))));
+    const rows = eventsOfMails.map((events, place): Row => {
+      const first = (of: readonly ReportedEvent[]) =>
+        of.length === 0 ? null : timeOf(Math.min(...of.map(({ at }) => at)));
       const times = Object.fromEntries(
         kinds.map((kind) => [kind, first(events.filter((one) => one.kind === kind))]),
       ) as Row['times'];
@@ -118,9 +119,9 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
     const content = { subject: 'Hi', blocks: [{ kind: 'heading' as const, text: 'Ahoy' }] };
     const { id: campaignId } = await createCampaign(deps, club.id, { name: 'Spring', content }, start);
     await scheduleCampaign(deps, club.id, campaignId, undefined, start);
-    const committed: Told[][] = [];
+    const committed: ReportedEvent[][] = [];
     let mailIds: string[] = [];
-    const note = async (events: readonly Told[]) => {
+    const note = async (events: readonly ReportedEvent[]) => {
       const list: MailEvent[] = events.map(({ place, kind, at }) => ({
         kind,
         at: new Date(timeOf(at)),
@@ -139,7 +140,7 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
           sql`SELECT id FROM mails WHERE campaign_id = ${campaignId} ORDER BY seq`,
         );
         mailIds = rows.map(({ id }) => id);
-        // Nobody can tell of a mail that was not handed over yet.
+        // A provider cannot report a mail that was not handed over yet.
         for (const events of early[place] ?? []) await note(events.filter((one) => one.place <= place));
         place += 1;
         return outcomes[place - 1] ?? { kind: 'unknown' };
@@ -172,7 +173,8 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
           })),
         ).to.deep.equal(expected.rows);
         const withStatus = (status: string) => expected.rows.filter((row) => row.status === status).length;
-        const withTime = (kind: Told['kind']) => expected.rows.filter(({ times }) => times[kind] !== null).length;
+        const withTime = (kind: ReportedEvent['kind']) =>
+          expected.rows.filter(({ times }) => times[kind] !== null).length;
         expect(await readStatistics(deps.db, club.id, campaignId)).to.include({
           recipients,
           pending: withStatus('pending'),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isMailable, outcomeOf } from '../../../../domain/mail/sending/recipients.policy.ts';
 
 describe('addresses of recipients (CAMP-9)', () => {
-  it('are those that SMTP can carry', () => {
+  it('are accepted within the limits of SMTP', () => {
     for (const email of [
       'ada@example.com',
       "o'brien+news@mail.example.co.uk",
@@ -12,7 +12,7 @@ describe('addresses of recipients (CAMP-9)', () => {
       expect(isMailable(email), email).to.equal(true);
   });
 
-  it('are no others: too long, of several, with line breaks, without a host of two parts', () => {
+  it('are refused if too long, several, with line breaks, or with a host of one part', () => {
     for (const email of [
       '',
       'ada',
@@ -33,9 +33,9 @@ describe('addresses of recipients (CAMP-9)', () => {
   });
 });
 
-describe('what becomes of a mail that is sent at most once (CAMP-6)', () => {
+describe('the outcome of a bulk mail’s hand-over (CAMP-6)', () => {
   const reply = '451 later';
-  it('ends where it was accepted, refused for good, or may have arrived', () => {
+  it('is final if the mail was accepted, refused permanently, or may have arrived', () => {
     expect(outcomeOf({ kind: 'accepted' }, 1)).to.deep.equal({ status: 'sent' });
     expect(outcomeOf({ kind: 'refused', permanent: true, reply }, 1)).to.deep.equal({
       status: 'failed',
@@ -48,7 +48,7 @@ describe('what becomes of a mail that is sent at most once (CAMP-6)', () => {
     { kind: 'refused', permanent: false, reply },
     { kind: 'not_sent', reply },
   ] as const)
-    it(`waits five times longer and longer where it was ${answer.kind}, and fails then`, () => {
+    it(`is a longer wait after each of five answers ${answer.kind}, and then a failure`, () => {
       const outcomes = [1, 2, 3, 4, 5, 6].map((attempt) => outcomeOf(answer, attempt));
       const waits = [1, 5, 15, 60, 240].map((minutes) => ({
         status: 'pending',

@@ -47,12 +47,12 @@ const unescaped = (html: string) =>
 const cases = offeredLanguages.flatMap((language) =>
   mailTemplateNames.map((template) => [language, template] as const),
 );
-/** Elements in their order, without words: what a mail looks like. */
+/** Returns the elements of a mail in their order, without words. */
 const structureOf = (html: string) => [...html.matchAll(/<(\/?[a-z]\w*)/g)].map(([, tag]) => tag).join(' ');
 const hasLink = (template: MailTemplate) => !('withCode' in mailTemplates[template]);
 
 describe('mails in every language', () => {
-  it('have every name as it was written, in text and HTML', () =>
+  it('contain every name unchanged, in text and HTML', () =>
     eachCase(cases, async ([language, template]) => {
       for (const name of names) {
         const { text, html } = renderMail(template, contextOf(name), wordingIn(language));
@@ -74,7 +74,7 @@ describe('mails in every language', () => {
       expect(text.includes('012345')).to.equal(!hasLink(template));
     }));
 
-  it('have no sentence of the English mail', () =>
+  it('contain no sentence of the English mail', () =>
     eachCase(
       cases.filter(([language]) => language !== 'en'),
       async ([language, template]) => {
@@ -90,7 +90,7 @@ describe('mails in every language', () => {
       },
     ));
 
-  it('carry names in calendar entries that other programs read back', () => {
+  it('contain names in calendar entries that another parser reads unchanged', () => {
     for (const name of names) {
       const event = {
         method: 'REQUEST',

@@ -28,7 +28,7 @@ const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
 
 describe('mail templates', () => {
   for (const name of names) {
-    it(`${name}: greets by name, and gives its link (text, HTML) or its code (text)`, () => {
+    it(`${name}: greets by name, and contains its link (text, HTML) or its code (text)`, () => {
       const { subject, text, html } = rendered(name, context);
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
@@ -48,7 +48,7 @@ describe('mail templates', () => {
     });
   }
 
-  it('greet without a name where the name is not the recipient’s own choice', () => {
+  it('greet without a name if the recipient did not choose the name', () => {
     expect(rendered('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
   });
 

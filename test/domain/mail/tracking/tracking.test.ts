@@ -12,12 +12,12 @@ describe('tokens of tracked mails (CAMP-13)', () => {
   const vault = createVault(new Secret(randomBytes(32)));
   const followed = { linkId: newId(), mailId: newId() };
 
-  it('say which link of which mail', () => {
+  it('name the link and the mail', () => {
     expect(readLinkToken(vault, linkToken(vault, followed))).to.deep.equal(followed);
     expect(readOpeningToken(vault, openingToken(vault, followed.mailId))).to.equal(followed.mailId);
   });
 
-  it('are not ours with any bit changed, of another use, of another key, longer or spelled otherwise', () => {
+  it('are invalid with any changed bit, for another use or key, longer, or in another spelling', () => {
     const token = linkToken(vault, followed);
     const bytes = Buffer.from(token, 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -42,7 +42,7 @@ describe('visits of machines (CAMP-13)', () => {
     header: (name: string) => headers[name] ?? '',
   });
 
-  it('tell by their method, their name, or none', () => {
+  it('are recognized by their method, and by their user agent or its absence', () => {
     expect(isMachine(visit({ 'user-agent': browser }, 'HEAD'))).to.equal(true);
     for (const agent of [
       '',
@@ -59,12 +59,12 @@ describe('visits of machines (CAMP-13)', () => {
       expect(isMachine(visit({ 'user-agent': agent })), agent).to.equal(true);
   });
 
-  it('tell by the purpose of the request', () => {
+  it('are recognized by the purpose header of the request', () => {
     expect(isMachine(visit({ 'user-agent': browser, 'sec-purpose': 'prefetch;prerender' }))).to.equal(true);
     expect(isMachine(visit({ 'user-agent': browser, 'x-moz': 'prefetch' }))).to.equal(true);
   });
 
-  it('are not those of browsers, and of proxies that load a picture when its mail is opened', () => {
+  it('do not include visits of browsers, and of proxies that load a picture when its mail is opened', () => {
     for (const agent of [
       browser,
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
@@ -78,7 +78,7 @@ describe('visits of machines (CAMP-13)', () => {
 });
 
 describe('clicks of machines (CAMP-13)', () => {
-  it('are all that follow another link of the mail within 2 seconds, the first one, too', () => {
+  it('include all clicks on different links of a mail within 2 seconds, also the first click', () => {
     const first: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 0 };
     const two = { linkId: 'two', machine: false };
     expect(judgeClick([first], { ...two, at: burstMs })).to.deep.equal({ machine: true, turned: [first] });
@@ -86,7 +86,7 @@ describe('clicks of machines (CAMP-13)', () => {
     expect(judgeClick([first], { linkId: 'one', machine: false, at: 1 })).to.deep.equal({ machine: false, turned: [] });
   });
 
-  it('do not take a link from a person who followed it long before', () => {
+  it('do not change a click that a person made long before', () => {
     const known: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 10_000 };
     expect(judgeClick([known], { linkId: 'two', machine: false, at: 10_001 })).to.deep.equal({
       machine: true,
@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('leave exactly the links that a person followed with no other link near, whatever comes in what order', () => {
+  it('leave to persons exactly the links without another click nearby, in any order of events', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

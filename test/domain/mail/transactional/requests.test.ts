@@ -18,7 +18,7 @@ const minute = 60_000;
 
 describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
-  /** Asks for a reset's mail so many minutes after the start. */
+  /** Requests a reset mail at this number of minutes after the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
     const { db, vault } = await testDeps();
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
@@ -32,7 +32,7 @@ describe('mail requests', () => {
     );
   };
 
-  /** All mails that somebody asked for, whatever became of them. */
+  /** All requested mails, whatever their status is. */
   const mailRows = async (studentId: string) =>
     (await testDatabase()).manager.countBy(TransactionalMail, { studentId });
 
@@ -50,7 +50,7 @@ describe('mail requests', () => {
     ]);
   });
 
-  it('are urgent where a person waits, normal for invitations, and bulk where the request says so', async () => {
+  it('are urgent if a person waits, normal for invitations, and bulk if the request says so', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const priorityOf = async (template: MailTemplate, priority?: Priority) => {
@@ -72,7 +72,7 @@ describe('mail requests', () => {
     expect(await priorityOf('student_invitation', 2)).to.deep.equal([2, 2]);
   });
 
-  it('allow 5 of a kind an hour to an address, then one in ten minutes, in sliding windows', async () => {
+  it('allow 5 mails of a template per hour and address, then one per ten minutes, in sliding windows', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const sentAfter: number[] = [];
@@ -81,11 +81,11 @@ describe('mail requests', () => {
       await ask(student, club.id, minutes);
       if ((await mailsTo(student.id)).length > before) sentAfter.push(minutes);
     }
-    // At 62 there are still five within the hour; at 63 four.
+    // At minute 62 the last hour still has five mails; at minute 63 it has four.
     expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 
-  it('count each club alone, and store no address', async () => {
+  it('count each club separately, and store no address', async () => {
     const [one, two] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
     const [here, there] = [await buildStudent(one.id, { email }), await buildStudent(two.id, { email })];
@@ -96,14 +96,14 @@ describe('mail requests', () => {
     expect(await columnsHolding(email)).to.deep.equal(['students.email']);
   });
 
-  it('count each template alone', async () => {
+  it('count each template separately', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);
     for (let times = 0; times < 6; times++) await ask(student, club.id, 0);
     const request = { template: 'student_code', clubId: club.id, recipient: { studentId: student.id } } as const;
-    const asked = { ...request, email: student.email };
-    expect(await db.transaction((tx) => requestMail(tx, vault, asked, start))).to.be.a('string');
+    const codeRequest = { ...request, email: student.email };
+    expect(await db.transaction((tx) => requestMail(tx, vault, codeRequest, start))).to.be.a('string');
   });
 
   for (const [what, change] of Object.entries({
@@ -122,7 +122,7 @@ describe('mail requests', () => {
       expect(await mailRows(student.id)).to.equal(6);
     });
 
-  it('count a withdrawn mail that a worker has in hand', async () => {
+  it('count a withdrawn mail that a worker is sending', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -133,20 +133,20 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.have.length(5);
   });
 
-  it('count a mail from when it was handed over', async () => {
+  it('count a mail from the time of its hand-over', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const student = await buildStudent(club.id);
     for (let times = 0; times < 5; times++) await ask(student, club.id, 0);
-    const sent = `UPDATE transactional_mails SET status = 'sent', sent_at = $2 WHERE student_id = $1`;
-    await source.query(sent, [student.id, new Date(start.getTime() + 58 * minute)]);
+    const markSent = `UPDATE transactional_mails SET status = 'sent', sent_at = $2 WHERE student_id = $1`;
+    await source.query(markSent, [student.id, new Date(start.getTime() + 58 * minute)]);
     await ask(student, club.id, 61);
     expect(await mailRows(student.id)).to.equal(5);
     await ask(student, club.id, 68);
     expect(await mailRows(student.id)).to.equal(6);
   });
 
-  it('go out however often nobody’s mail was requested for the address before', async () => {
+  it('send a mail despite many earlier requests for the address without an account', async () => {
     const { db, vault } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
@@ -159,7 +159,7 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_reset_password']);
   });
 
-  it('for an address without account write 5 rows an hour for a club, then one in ten minutes', async () => {
+  it('write 5 rows an hour for an address without account, then one per ten minutes', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const email = `${newId()}@example.com`;
@@ -173,7 +173,7 @@ describe('mail requests', () => {
     expect((await rows()) - before).to.equal(6);
   });
 
-  it('for a club that does not exist write nothing', async () => {
+  it('write nothing for an unknown club', async () => {
     const { db, vault } = await testDeps();
     const before = await rowCounts();
     const request = { template: 'student_code', clubId: newId(), email: `${newId()}@example.com` } as const;
@@ -181,7 +181,7 @@ describe('mail requests', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('of a club’s own account wait beyond the bound, one by one and among many', async () => {
+  it('wait above the limit if the club sends on its own initiative, one by one and in bulk', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -209,7 +209,7 @@ describe('mail requests', () => {
     expect(dueTimes).to.deep.equal([{ at: new Date(start.getTime() + 24 * minute) }, { at }]);
   });
 
-  it('for an unknown address write only a canceled mail, without token and wake', async () => {
+  it('write only a canceled mail without token and wake for an unknown address', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const before = await rowCounts();

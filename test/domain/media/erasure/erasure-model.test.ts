@@ -1,4 +1,4 @@
-/** After any sequence of acts on an upload, the bucket and the record agree with the model of the rules. */
+/** After any sequence of actions on an upload, the bucket and the record agree with the model of the rules. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { purgeStudentFromMedia, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -12,7 +12,7 @@ import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** A file of the library is removed, an image goes with its student. */
+/** A file of the library is removed, and an image is removed with its student. */
 const files = {
   library: { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') },
   image: { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) },
@@ -48,7 +48,7 @@ async function complete({ club, student, isImage, mediaId, now }: World, failing
   await completed(owner, mediaId, { deps: await mediaDeps(() => failing), at: new Date(now) });
 }
 
-/** The acts on an upload, in any order. */
+/** The actions on an upload, in any order. */
 const steps: Record<string, (world: World) => Promise<void>> = {
   'put good': (world) => arrive(world, world.good),
   'put bad': (world) =>
@@ -80,8 +80,8 @@ const steps: Record<string, (world: World) => Promise<void>> = {
   },
 };
 
-describe('erasure of uploads, against a model', () => {
-  it('leaves ready files as they were checked, and only images that a question shows', async function () {
+describe('erasure of uploads, compared with a model', () => {
+  it('keeps ready files unchanged, and keeps only images that a question shows', async function () {
     this.timeout(240_000);
     const happening = fc.tuple(
       fc.constantFrom('library' as const, 'image' as const),
@@ -96,7 +96,7 @@ describe('erasure of uploads, against a model', () => {
           await steps[step]?.(world);
           expect(await filesOf(club), step).to.have.length(model.stored ? 1 : 0);
         }
-        if (model.status === 'processing') await steps['complete']?.(world); // its workflow goes on
+        if (model.status === 'processing') await steps['complete']?.(world); // its workflow continues
         world.now += 26 * 60 * minute;
         await steps['erase']?.(world);
         expect(await filesOf(club)).to.deep.equal(model.stays ? [mediaId] : []);
@@ -106,7 +106,7 @@ describe('erasure of uploads, against a model', () => {
         const store = await testObjectStore();
         const original = `media/${club.id}/${mediaId}`;
         if (purpose === 'library') return void expect(await store.read(original, 0, good.length)).to.deep.equal(good);
-        // For an image for agents only its picture stays (MED-22).
+        // Only the picture of an image for agents is kept (MED-22).
         expect(await store.size(original)).to.equal(0);
         const pictureKeys = (await keysOf(club))
           .filter((key) => key !== mediaId)

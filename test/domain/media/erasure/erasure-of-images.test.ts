@@ -38,7 +38,7 @@ describe('erasure of images for agents', () => {
     const remove = (of: TestStudent) =>
       call('DELETE', `/v1/clubs/${club.id}/students/${of.id}`, { token: club.owner.token });
 
-    it('leaves no name in a row and no file in the bucket, and spares other students’ files', async () => {
+    it('deletes the names in rows and the files in the bucket, but no files of other students', async () => {
       const named = { ...image, fileName: `Rosalind ${newId()}.png` };
       const ready = await uploadFile({ club, student }, named);
       const underWay = await uploadBytes({ club, student }, named);
@@ -56,7 +56,7 @@ describe('erasure of images for agents', () => {
       expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
     });
 
-    it('wins over a completion that looks at the image meanwhile: not_found, and the file goes', async () => {
+    it('makes a simultaneous completion fail with not_found, and erases the file', async () => {
       const { media } = await uploadBytes({ club, student }, image);
       const { db } = await testDeps();
       const deps = await whileLookedAt(() => db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())));
@@ -66,7 +66,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('lets no reservation be written afterwards', async () => {
+    it('prevents later reservations', async () => {
       await remove(student);
       const owner = { clubId: club.id, studentId: student.id };
       const fileName = `${newId()}.png`;
@@ -77,7 +77,7 @@ describe('erasure of images for agents', () => {
     });
   });
 
-  describe('that no question shows', () => {
+  describe('without a question', () => {
     /** An uploaded and completed image. @returns the image, and the time when it became ready */
     async function readyImage() {
       const { media } = await uploadBytes({ club, student }, image);
@@ -86,7 +86,7 @@ describe('erasure of images for agents', () => {
       return { id: media.id, readyAt: at.getTime() };
     }
 
-    it('comes a week after the image became ready; a question is refused it from then on', async () => {
+    it('erases the image a week after it became ready; then a question cannot use it', async () => {
       const { id, readyAt } = await readyImage();
       await eraseAll(new Date(readyAt + week - 1));
       expect(await leftOf(club, id)).to.deep.equal(['ready key due', [id]]);
@@ -98,7 +98,7 @@ describe('erasure of images for agents', () => {
       expect(row).to.deep.equal({ title: '', file_name: null });
     });
 
-    it('spares an image that a question has shown; a refused question keeps nothing', async () => {
+    it('keeps an image that a question has shown, but not the image of a refused question', async () => {
       const [shown, refused] = [await readyImage(), await readyImage()];
       expect(await showing(club.id, student, shown.id)).to.equal('shown');
       expect(await showing(club.id, student, refused.id, newId())).to.equal('invalid_image');
@@ -108,7 +108,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('spares an image shown since the round found it due, and refuses an erased image', async () => {
+    it('keeps an image that was shown after the round selected it; a question cannot use an erased image', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await beforeErasing(first.id, async () => {
@@ -119,7 +119,7 @@ describe('erasure of images for agents', () => {
       expect([await mediaState(first.id), await mediaState(second.id)]).to.deep.equal(['ready removed', 'ready key']);
     });
 
-    it('comes later while the store is away; the image is refused meanwhile', async () => {
+    it('is deferred while the store fails; a question cannot use the image meanwhile', async () => {
       const { id } = await readyImage();
       const late = later(week + minute);
       await eraseDue(await withoutErasing(club.id), late);

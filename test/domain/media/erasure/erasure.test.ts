@@ -1,4 +1,4 @@
-/** Files that never arrive, fail or are removed leave the bucket, whatever fails meanwhile. */
+/** Files that never arrive, fail or are removed are erased from the bucket, whatever fails meanwhile. */
 import { expect } from 'chai';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -30,7 +30,7 @@ describe('erasure of files', () => {
   });
 
   describe('of an upload without a completion', () => {
-    it('comes 75 minutes after the reservation, and fails the upload with upload_expired', async () => {
+    it('fails the upload with upload_expired 75 minutes after the reservation', async () => {
       const { media } = await uploadBytes({ club }, notes);
       await eraseAll(later(74 * minute));
       expect(await leftOf(club, media.id)).to.deep.equal(['uploading key due', [media.id]]);
@@ -40,11 +40,11 @@ describe('erasure of files', () => {
       expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
     });
 
-    it('is repeated, ever less often, until nothing can arrive any more; then the row forgets the key', async () => {
+    it('is repeated at growing intervals until no upload can arrive; then the row has no key', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await eraseAll(afterTheEnd(upload, hour));
       for (const hours of [2, 4, 8, 16, 24]) {
-        await put(upload, notes.bytes); // by the store's own clock the address is still good
+        await put(upload, notes.bytes); // by the store's own clock the address is still valid
         await eraseAll(afterTheEnd(upload, hours * hour - 1));
         expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired key due', [media.id]]);
         await eraseAll(afterTheEnd(upload, hours * hour));
@@ -53,7 +53,7 @@ describe('erasure of files', () => {
       expect(await mediaState(media.id)).to.equal('failed upload_expired');
     });
 
-    it('spares a file that was completed in time', async () => {
+    it('keeps a file that was completed in time', async () => {
       const ready = await uploadFile({ club }, notes);
       await eraseAll(later(48 * hour));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready key', [ready.id]]);
@@ -61,7 +61,7 @@ describe('erasure of files', () => {
   });
 
   describe('of a reservation that was deleted (MED-29)', () => {
-    it('takes what is put there afterwards five minutes after the end of its address', async () => {
+    it('erases a later upload five minutes after its address expires', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -72,16 +72,16 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
     });
 
-    it('takes a file whose request ends after the address in less than the time that it was late', async () => {
+    it('erases a late file in less time than its delay after the address expired', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       await eraseAll(afterTheEnd(upload, 5 * minute));
-      await put(upload, notes.bytes); // like a slow request that began in time
+      await put(upload, notes.bytes); // like a slow request that started in time
       await eraseAll(afterTheEnd(upload, 10 * minute));
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('takes what comes after a renewal, when the renewed address has ended', async () => {
+    it('erases an upload after a renewal when the renewed address has expired', async () => {
       const { media, upload } = await reserve({ club }, notes);
       const [owner, renewedAt] = [{ clubId: club.id }, later(10 * minute)];
       const renewed = await renewUpload(await mediaDeps(), owner, media.id, renewedAt);
@@ -95,14 +95,14 @@ describe('erasure of files', () => {
   });
 
   describe('while the store does not answer', () => {
-    it('stays due after a removal, and is tried again after five minutes', async () => {
+    it('stays due after a removal, and is retried after five minutes', async () => {
       const [ready, kept] = [await uploadFile({ club }, notes), await uploadFile({ club }, notes)];
       const now = new Date();
       const away = await withoutErasing(club.id);
       await removeMedia(away, club.id, ready.id, now);
       expect(await mediaState(ready.id)).to.equal('ready removed key due');
       expect((await eraseDue(away, now)).refused).to.equal(1);
-      expect((await eraseDue(await mediaDeps(), now)).erased).to.equal(0); // it comes again in five minutes
+      expect((await eraseDue(await mediaDeps(), now)).erased).to.equal(0); // it is due again in five minutes
       expect(await filesOf(club)).to.have.members([ready.id, kept.id]);
       await eraseAll(later(5 * minute));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready removed key due', [kept.id]]);
@@ -118,7 +118,7 @@ describe('erasure of files', () => {
       expect(await filesOf(club)).to.deep.equal([stuck.id]);
     });
 
-    it('comes later for a file that failed its completion', async () => {
+    it('is deferred for a file that failed at its completion', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const away = await withoutErasing(club.id);
       const outcome = await completed({ clubId: club.id }, media.id, { deps: away });
@@ -129,7 +129,7 @@ describe('erasure of files', () => {
     });
   });
 
-  it('of a completion whose process dies before it is committed leaves the upload as it was', async () => {
+  it('does not happen if the process of a completion dies before its commit', async () => {
     const died = () => Promise.reject(new Error('The process died.'));
     const { db, ...others } = await mediaDeps();
     const source = new Proxy(db.source, {
@@ -151,12 +151,12 @@ describe('erasure of files', () => {
     }
   });
 
-  describe('at the moment of a completion', () => {
-    /** Completes the file on a store that runs a callback once it has told the file's size. */
+  describe('at the same time as a completion', () => {
+    /** Completes the file on a store that runs a callback after it has returned the file's size. */
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('wins at the end of the time: the upload has expired', async () => {
+    it('wins after the deadline: the upload has expired', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');
@@ -164,7 +164,7 @@ describe('erasure of files', () => {
       expect(await completed({ clubId: club.id }, media.id)).to.equal('failed upload_expired');
     });
 
-    it('wins over another file in the place of the expired one, which goes too', async () => {
+    it('also erases another file that was uploaded under the expired file’s key', async () => {
       const { media, upload } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, async () => {
         await eraseAll(later(75 * minute));
@@ -175,7 +175,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired', []]);
     });
 
-    it('spares a file that has become ready since the round found it due', async () => {
+    it('keeps a file that became ready after the round selected it', async () => {
       const first = await reserve({ club }, notes);
       const { media } = await uploadBytes({ club }, notes);
       const completing_ = await beforeErasing(first.media.id, () => completed({ clubId: club.id }, media.id));
@@ -183,14 +183,14 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['ready key', [media.id]]);
     });
 
-    it('comes immediately when two completions find forbidden content', async () => {
+    it('happens immediately if two completions find forbidden content', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const outcome = await completedWhile(media.id, () => completed({ clubId: club.id }, media.id));
       expect(outcome).to.equal('failed content_not_allowed');
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('answers not_found to a completion of a file that is removed meanwhile', async () => {
+    it('makes a completion of a removed file fail with not_found', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const away = await withoutErasing(club.id);
       const outcome = await completedWhile(media.id, () => removeMedia(away, club.id, media.id, new Date()));

@@ -21,7 +21,7 @@ const [docxType, pptxType, xlsxType, odtType, , , epubType, zipType] = archiveTy
 const documentTypes = [pdfType, docxType, pptxType, ...textTypes] as const;
 const megabyte = 1_024 * 1_024;
 
-/** A store of one file in memory, which says what was asked of it. */
+/** A store with one file in memory, which records its requests. */
 function storeOf(bytes: Buffer) {
   const reads: number[] = [];
   return {
@@ -45,7 +45,7 @@ async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = '
 const outcome = (finding: Finding) =>
   'error' in finding ? { error: finding.error } : { mime: finding.mime, kind: finding.kind };
 
-/** An archive of empty files by the format's own rules. @param first the raw content of the first file */
+/** Returns an archive of empty files that follows the format's rules. @param first the raw content of the first file */
 function zip(names: readonly string[], first = ''): Buffer {
   const u16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
   const u32 = (value: number) => Buffer.concat([u16(value & 0xffff), u16(value >>> 16)]);
@@ -81,8 +81,8 @@ function zip(names: readonly string[], first = ''): Buffer {
   return Buffer.concat([...locals, directory, ...end]);
 }
 
-describe('type of a file', () => {
-  it('is found from the content of PDF, DOCX, PPTX and images, whatever type is announced', async () => {
+describe('the type of a file', () => {
+  it('is detected by the content of PDF, DOCX, PPTX and images, whatever type is announced', async () => {
     const files: [string, Buffer][] = [
       [pdfType, await pdf('Knots')],
       [docxType, await docx('Knots')],
@@ -97,7 +97,7 @@ describe('type of a file', () => {
     }
   });
 
-  it('is the announced one for text in UTF-8 or marked UTF-16, and other encodings are rejected', async () => {
+  it('is the announced type for text in UTF-8 or marked UTF-16; other encodings are rejected', async () => {
     for (const announced of textTypes) {
       for (const text of [
         'a',
@@ -148,7 +148,7 @@ describe('type of a file', () => {
     expect(await found(endsInLatin1, 'text/plain')).to.include({ error: 'not_utf8' });
   });
 
-  it('is found for text wherever a character is cut between reads', async () => {
+  it('is detected for text even if a character is cut between two reads', async () => {
     for (let shift = 0; shift < 4; shift++) {
       for (const length of [65_536, 131_070, 131_072, 200_001]) {
         const text = 'a'.repeat(shift) + 'é漢😀'.repeat(Math.ceil(length / 9));
@@ -178,7 +178,7 @@ describe('type of a file', () => {
     });
   });
 
-  it('is PDF if its header comes a little late, and Markdown for text about PDF', async () => {
+  it('is PDF if the header is not at the first byte, and Markdown for text about PDF', async () => {
     const late = Buffer.concat([Buffer.from('\r\nMIME-Version: 1.0\r\n'), await pdf('Knots')]);
     expect(await found(late, pdfType)).to.include({ mime: pdfType });
     expect(await found(Buffer.from('A PDF begins with %PDF-1.7'), 'text/markdown')).to.include({
@@ -195,16 +195,16 @@ interface Described {
   properties?: Record<string, { enum?: readonly string[] } | undefined>;
 }
 
-describe('what may be announced', () => {
-  it('is the same in the contract of the library: every type that a content may have', () => {
+describe('the announced types', () => {
+  it('are the same in the contract of the library as the types of contents', () => {
     const schemas = closedDocument(contractDocument).components.schemas as Record<string, Described | undefined>;
     expect(schemas['MediaCreation']?.properties?.['mime']?.enum).to.deep.equal(contentTypes);
   });
 });
 
-describe('size of a file', () => {
-  it('is limited by the found type, not by the announced one', async () => {
-    /** A file of this size that begins like this, and goes on with spaces. */
+describe('the size of a file', () => {
+  it('is limited by the detected type, not by the announced type', async () => {
+    /** Returns a file of this size that starts with this text and continues with spaces. */
     const sized = async (begins: Buffer, sizeBytes: number, announced: string) => {
       const read = async (offset: number, length: number) =>
         Buffer.concat([begins, Buffer.alloc(64 * 1_024, 0x20)]).subarray(offset, offset + length);
@@ -224,7 +224,7 @@ describe('size of a file', () => {
     expect(await found(more, 'image/png')).to.include({ mime: 'image/png' });
   });
 
-  it('of 100 MB does not matter: few requests and some hundred kilobytes are read', async () => {
+  it('does not matter: of 100 MB some hundred kilobytes are read in few requests', async () => {
     const text = Buffer.alloc(100 * megabyte, 'knots and bends\n');
     expect(await found(text, 'text/plain')).to.include({ mime: 'text/plain', read: 128 * 1_024, requests: 2 });
     const names = ['[Content_Types].xml', ...Array.from({ length: 2_000 }, (_, at) => `word/media/image${at}.png`)];
@@ -238,7 +238,7 @@ describe('size of a file', () => {
 });
 
 describe('a file that was announced as an image', () => {
-  it('is an image or a PDF, and never an archive, whose directory is not read', async () => {
+  it('is an image or a PDF, and never an archive, so no directory is read', async () => {
     for (const announced of ['image/png', 'image/jpeg', 'image/gif', 'image/webp']) {
       expect(await found(png(), announced)).to.include({ mime: 'image/png' });
       expect(await found(await pdf('Knots'), announced)).to.include({ mime: pdfType });
@@ -250,7 +250,7 @@ describe('a file that was announced as an image', () => {
 });
 
 describe('an archive', () => {
-  it('is none that may be uploaded beyond 4,096 entries, and no entry of it is read', async () => {
+  it('is refused if it has more than 4,096 entries, and no entry is read', async () => {
     const names = Array.from({ length: 4_094 }, (_, at) => String(at));
     const parts = ['[Content_Types].xml', 'word/document.xml'];
     expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
@@ -261,14 +261,14 @@ describe('an archive', () => {
     expect(await found(archiveOfManyEntries(), zipType)).to.include({ error: 'content_not_allowed' });
   });
 
-  it('whose directory names more entries than its end states is not read to the end', async () => {
+  it('is not read to the end if its directory has more entries than it states', async () => {
     const lying = zip(Array.from({ length: 5_000 }, (_, at) => String(at)));
     lying.writeUInt16LE(4_000, lying.length - 14);
     lying.writeUInt16LE(4_000, lying.length - 12);
     expect(await found(lying, zipType)).to.include({ mime: zipType });
   });
 
-  it('is the type of its parts or first entry, and a plain archive only if announced so', async () => {
+  it('gets its type from its parts or first entry, and is a plain archive only if announced so', async () => {
     const archives: Record<string, Buffer> = {
       [docxType]: await docx('Knots'),
       [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),
@@ -297,7 +297,7 @@ describe('an office file whose main part has an unusual name', () => {
   const packed = (parts: Record<string, string>) => Buffer.from(packageOf(parts));
   const document = { 'word/document2.xml': '<a/>' };
 
-  it('is found by its relation or its types of contents, in any case, with few requests', async () => {
+  it('is detected by its relation or content types, in upper or lower case, with few requests', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, [string, Buffer]> = {
       'a relative target': [docxType, packed({ ...named, ...relation('word/document2.xml'), ...document })],
@@ -348,7 +348,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is an archive if it only holds such a file, or is a template or has macros', async () => {
+  it('is a plain archive if it only contains such a file, is a template or has macros', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, Buffer> = {
       'parts in a folder': packed({ 'a/[Content_Types].xml': '', 'a/word/document.xml': '' }),
@@ -372,7 +372,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is an archive if a part that names it unpacks to more than a megabyte, or to more than it says', async () => {
+  it('is a plain archive if a naming part is longer than a megabyte, or than it states', async () => {
     const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
     const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
     const entries = [{ name: 'word/document2.xml', content: '' }];
@@ -382,7 +382,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('fails with the store, and is not taken for another archive', async () => {
+  it('fails if the store fails, and is not judged as a plain archive', async () => {
     const bytes = packed({
       ...types({ 'word/document2.xml': word }),
       'x.bin': randomBytes(300_000).toString('latin1'),
@@ -409,7 +409,7 @@ describe('audio and video', () => {
     return rest;
   };
 
-  it('are found by their containers, with duration and size, whatever of the two is announced', async () => {
+  it('are detected by their containers, with duration and size, if either kind is announced', async () => {
     const size = { width: 320, height: 240, durationMs: 2_000, kind: 'video', hasWideColors: false };
     expect(await measures(await video('mp4'), 'video/webm')).to.deep.equal({ mime: 'video/mp4', ...size });
     expect(await measures(await video('mov'), 'video/mp4')).to.deep.equal({ mime: 'video/quicktime', ...size });
@@ -422,19 +422,19 @@ describe('audio and video', () => {
     expect(await measures(mp3(), 'audio/mpeg')).to.deep.equal({ mime: 'audio/mpeg', kind: 'audio', durationMs: 1_045 });
   });
 
-  it('a video is none unless it is announced as one: the plan is asked for its hosting', async () => {
+  it('refuse a video that was not announced as a video, because the plan must include it', async () => {
     for (const announced of ['audio/mp4', pdfType, 'image/png', 'text/plain'])
       expect(await measures(await video('mp4'), announced), announced).to.deep.equal({ error: 'content_not_allowed' });
   });
 
-  it('playlists, cut files and files without anything to play are no videos', async () => {
+  it('refuse playlists, cut files and files without streams', async () => {
     const whole = await video('mp4');
     const others = {
       'an HLS playlist': Buffer.from('#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:9,\nhttp://169.254.169.254/latest\n'),
       'a DASH manifest': Buffer.from('<?xml version="1.0"?><MPD><BaseURL>file:///etc/passwd</BaseURL></MPD>'),
       'a list for concatenation': Buffer.from("ffconcat version 1.0\nfile '/etc/passwd'\n"),
       'a cut MP4': whole.subarray(0, 300),
-      'an MP4 that is only its brand': whole.subarray(0, 32),
+      'an MP4 with only its brand': whole.subarray(0, 32),
       zeros: Buffer.alloc(5_000),
     };
     for (const [name, bytes] of Object.entries(others))
@@ -445,7 +445,7 @@ describe('audio and video', () => {
 describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is SVG by its root if announced so; otherwise its source is a text', async () => {
+  it('is SVG by its root element if announced so, and otherwise a text', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
@@ -458,7 +458,7 @@ describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
     expect(await found(Buffer.from(svg), 'image/svg+xml', 'agent_image')).to.include({ error: 'content_not_allowed' });
   });
 
-  it('is AVIF by its brand, and none for agents', async () => {
+  it('is AVIF by its brand, and refused for agents', async () => {
     const avif = Buffer.concat([Buffer.from([0, 0, 0, 28]), Buffer.from('ftypavif'), Buffer.alloc(40)]);
     expect(await found(avif, 'image/png')).to.include({ mime: 'image/avif', kind: 'image' });
     expect(await found(avif, 'image/png', 'agent_image')).to.include({ error: 'content_not_allowed' });
@@ -476,7 +476,7 @@ describe('the identification of a file', () => {
   const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
     identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
-  it('runs in a thread that ends at its bounds: an image is broken then, a document not allowed', async () => {
+  it('ends at the limits of its thread: an image is then broken, and a document not allowed', async () => {
     const threads = identificationThreads({ ...identificationRules, workMs: 0 });
     const ended = async (mime: string, bytes: Buffer) => {
       const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, threads });
@@ -484,13 +484,13 @@ describe('the identification of a file', () => {
     };
     expect(await ended('image/png', png(40, 30))).to.deep.equal({ error: 'image_broken' });
     expect(await ended(docxType, await docx('Knots'))).to.deep.equal({ error: 'content_not_allowed' });
-    expect(identificationRules).to.deep.equal({ filesAThread: 100, workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
+    expect(identificationRules).to.deep.equal({ filesPerThread: 100, workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
   });
 
-  it('ends at the bounds of its memory, of the heap and of the buffers beside it', async () => {
+  it('ends at the limits of its heap and of its buffers', async () => {
     const bytes = png(40, 30);
     const store = storeOf(bytes);
-    // Long enough for a look at the memory.
+    // Long enough for a measurement of the memory.
     const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
     for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
       const threads = identificationThreads({ ...identificationRules, ...changed });
@@ -499,11 +499,11 @@ describe('the identification of a file', () => {
     }
   });
 
-  it('fails, and not the file, when the store fails at any of its reads', async () => {
+  it('throws, and does not fail the file, if any read of the store fails', async () => {
     const bytes = await docx('Knots');
     const whole = storeOf(bytes);
     expect(await identified(whole, bytes, docxType)).to.include({ mime: docxType });
-    expect(whole.reads, 'more than one place to fail at').to.have.length.above(1);
+    expect(whole.reads, 'more than one read can fail').to.have.length.above(1);
     for (const failsAt of whole.reads.keys()) {
       const store = storeOf(bytes);
       let reads = 0;
@@ -514,15 +514,15 @@ describe('the identification of a file', () => {
         (reason: unknown) => reason,
       );
       expect(error, `read ${failsAt}`).to.have.property('message', 'The store is away.');
-      expect(reads, 'it stops at the failure').to.equal(failsAt + 1);
+      expect(reads, 'it stops at the failed read').to.equal(failsAt + 1);
     }
   });
 
-  it('finds nothing in a file that is erased meanwhile', async () => {
+  it('returns undefined for a file that is erased meanwhile', async () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('leaves one core to the rest: two permits of up to three cores, three of four, four of many', () => {
+  it('has two permits with up to three cores, three with four cores, and four with more cores', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

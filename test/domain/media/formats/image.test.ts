@@ -1,4 +1,4 @@
-/** Images that are whole, cut short or damaged, of every type. */
+/** Complete, cut and damaged images of every type. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
@@ -17,7 +17,7 @@ const types = Object.keys(pictures) as ImageType[];
 const side = fc.integer({ min: 1, max: 16_000 });
 
 describe('a complete image', () => {
-  it('is measured with the width and height that it was made with', () => {
+  it('has the width and height with which it was made', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), side, side, (type, width, height) => {
         expect(measureImage(type, pictures[type](width, height))).to.deep.equal({ width, height, isAnimated: false });
@@ -41,9 +41,9 @@ describe('a complete image', () => {
   });
 });
 
-describe('a photo that lies on its side', () => {
+describe('a rotated photo', () => {
   for (const format of ['jpeg', 'png', 'webp'] as const)
-    it(`has the size that people see: ${format}, in each of the eight orientations`, async () => {
+    it(`has the size after its rotation: ${format}, in each of the eight orientations`, async () => {
       const sizes = [];
       for (let orientation = 1; orientation <= 8; orientation++) {
         const lying = sharp({ create: { width: 40, height: 20, channels: 3, background: 'teal' } });
@@ -64,11 +64,11 @@ describe('a photo that lies on its side', () => {
     'little-endian, without it': ['49492a0008000000 0100 1201030001000000 08000000', true],
     'behind another entry': [`4d4d002a00000008 0002 0100000300000001 00060000 ${entry} 00050000`, true],
     'upside down': [`4d4d002a00000008 0001 ${entry} 00030000`, false],
-    'no orientation that there is': [`4d4d002a00000008 0001 ${entry} 00090000`, false],
+    'an unknown orientation': [`4d4d002a00000008 0001 ${entry} 00090000`, false],
     'of another type': ['4d4d002a00000008 0001 0112000400000001 00000006', false],
-    'that says nothing of it': ['4d4d002a00000008 0001 0100000300000001 00060000', false],
+    'without an orientation': ['4d4d002a00000008 0001 0100000300000001 00060000', false],
     'that ends too early': [`4d4d002a00000008 0001 ${entry}`, false],
-    'that points beyond its end': [`4d4d002affffffff 0001 ${entry} 00060000`, false],
+    'with an offset beyond its end': [`4d4d002affffffff 0001 ${entry} 00060000`, false],
     'of no order': [`5858002a00000008 0001 ${entry} 00060000`, false],
     'of nothing': ['', false],
   };
@@ -78,8 +78,8 @@ describe('a photo that lies on its side', () => {
     });
 });
 
-describe('an image that lies', () => {
-  it('about its length is not measured: a chunk, a segment, a block or the container beyond the end', () => {
+describe('an image with false data', () => {
+  it('is refused if a chunk, a segment, a block or the container ends after the file', () => {
     const lying: [ImageType, Buffer, number, number][] = [
       ['image/png', png(3, 3), 8, 0x7f], // the length of IHDR
       ['image/png', png(3, 3, { extra: 9 }), 33, 0x7f],
@@ -96,7 +96,7 @@ describe('an image that lies', () => {
     }
   });
 
-  it('about its size is not measured: none, or none at all', () => {
+  it('is refused without a size, or with a size of zero', () => {
     expect(measureImage('image/png', png(0, 3))).to.equal(undefined);
     expect(measureImage('image/gif', gif(3, 0))).to.equal(undefined);
     expect(measureImage('image/jpeg', jpeg(3, 0))).to.equal(undefined);
@@ -106,7 +106,7 @@ describe('an image that lies', () => {
     expect(measureImage('image/jpeg', frameless)).to.equal(undefined);
   });
 
-  it('by its number of parts is not measured: beyond 16,384', () => {
+  it('is refused with more than 16,384 parts', () => {
     const many: [ImageType, Buffer, Buffer, number][] = [
       ['image/png', png(3, 3), pngChunk('tEXt', Buffer.alloc(0)), 33],
       ['image/jpeg', jpeg(3, 3), Buffer.from([0xff, 0xe1, 0, 2]), 2],
@@ -125,7 +125,7 @@ describe('an image that lies', () => {
     }
   });
 
-  it('is told by its first bytes alone', () => {
+  it('is recognized by its first bytes', () => {
     for (const type of types) {
       const head = pictures[type](3, 3);
       expect(imageTypeOf(head)).to.equal(type);
@@ -134,7 +134,7 @@ describe('an image that lies', () => {
     expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
   });
 
-  it('of a real encoder’s simple WebP is measured: lossy and lossless', () => {
+  it('does not include simple WebP images of a real encoder, lossy and lossless', () => {
     const simple = (name: string, data: string) => {
       const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
       bytes.writeUInt32LE(bytes.length - 8, 4);
@@ -150,7 +150,7 @@ describe('an image that lies', () => {
 });
 
 describe('an incomplete image', () => {
-  it('is not measured if it is cut at any byte', () => {
+  it('is refused if it is cut at any byte', () => {
     for (const type of types) {
       const bytes = pictures[type](300, 200);
       for (let length = 0; length < bytes.length; length++)
@@ -158,7 +158,7 @@ describe('an incomplete image', () => {
     }
   });
 
-  it('is not measured if a bit of a PNG is flipped after the signature', () => {
+  it('is refused if a bit of a PNG is flipped after the signature', () => {
     const bytes = png(3, 3);
     for (let at = 8; at < bytes.length; at++) {
       const damaged = Buffer.from(bytes);
@@ -167,14 +167,14 @@ describe('an incomplete image', () => {
     }
   });
 
-  it('is not measured if it holds no picture', () => {
+  it('is refused if it contains no picture', () => {
     expect(measureImage('image/gif', gif(2, 2, 0))).to.equal(undefined);
     const header = png(3, 3).subarray(0, 33);
     expect(measureImage('image/png', Buffer.concat([header, pngChunk('IEND', Buffer.alloc(0))]))).to.equal(undefined);
     expect(measureImage('image/jpeg', Buffer.from('ffd8ffd9', 'hex'))).to.equal(undefined);
   });
 
-  it('never makes measuring throw, whatever its bytes', () => {
+  it('never causes an exception, whatever its bytes are', () => {
     const marks = types.map((type) => pictures[type](9, 9).subarray(0, 20));
     fc.assert(
       fc.property(

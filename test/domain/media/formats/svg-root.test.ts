@@ -4,7 +4,7 @@ import { identifyContent } from '../../../../domain/media/formats/file-content.t
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** Detects the same by a pattern, whose comments end at the first `-->`. It is not linear, so only for small inputs. */
+/** Detects the same with a pattern, in which a comment ends at the first `-->`. Its time is not linear, so it is only for small inputs. */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 
@@ -14,7 +14,7 @@ const fragments = [
 ]; // prettier-ignore
 
 describe('the root of a drawing', () => {
-  it('is found behind a declaration, comments and a document type', () => {
+  it('is found after a declaration, comments and a document type', () => {
     const drawings = [
       '<svg>',
       '<svg xmlns="http://www.w3.org/2000/svg"/>',
@@ -24,7 +24,7 @@ describe('the root of a drawing', () => {
     expect(drawings.filter((drawing) => !beginsAsSvg(drawing))).to.deep.equal([]);
   });
 
-  it('is not found behind anything else', () => {
+  it('is not found after any other text', () => {
     const others = [
       '',
       '<svgs>',
@@ -39,7 +39,7 @@ describe('the root of a drawing', () => {
     expect(others.filter((other) => beginsAsSvg(other))).to.deep.equal([]);
   });
 
-  it('is found where a pattern of the same meaning finds it', () => {
+  it('is found exactly if an equivalent pattern finds it', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...fragments), { maxLength: 8 }), (parts) => {
         const head = parts.join('');
@@ -49,7 +49,7 @@ describe('the root of a drawing', () => {
     );
   });
 
-  it('is looked for in a time that grows with the bytes alone', () => {
+  it('is found in a time that grows linearly with the bytes', () => {
     for (const piece of ['<!---->', '<!--', '-->', '<?xml', '<!DOCTYPE', ' '])
       for (const begin of ['', '<!--'])
         expectLinear(`${begin} ${piece}`, manyTimes(piece, { begin, end: 'x' }), beginsAsSvg, 16_000);
@@ -71,7 +71,7 @@ describe('the detection of a file’s type', () => {
     '\u0089PNG\r\n\u001a\n', '\u00ff\u00d8\u00ff', '\u00ff', 'RIFF', 'RIFF\u0000\u0000\u0000\u0000WEBP', '\u0000\u0000\u0000\u0008ftypavif', '\u0000', ' ', '\u00c3',
   ]; // prettier-ignore
 
-  it('takes a time that grows with the bytes alone, whatever the file repeats', async () => {
+  it('needs a time that grows linearly with the bytes, whatever the file repeats', async () => {
     for (const announced of types)
       for (const mark of marks) {
         const inputOf = (size: number) => Buffer.from(manyTimes(mark, { end: 'x' })(size), 'latin1');
@@ -86,7 +86,7 @@ describe('the detection of a file’s type', () => {
           return { bytes: reads.reduce((sum, length) => sum + length, 0), reads: reads.length };
         };
         const [small, large] = [await workOf(100_000), await workOf(1_600_000)];
-        // Beyond the pieces at both ends, an image is read twice, and of an archive at most 64 windows.
+        // Beside the pieces at both ends, an image is read twice, and an archive in at most 64 reads.
         expect(large.bytes, `${announced} ${mark}`).to.be.at.most(
           Math.max(2 * 1_600_000 + 3 * 65_536, 20 * small.bytes),
         );
@@ -94,7 +94,7 @@ describe('the detection of a file’s type', () => {
       }
   }).timeout(60_000);
 
-  it('ends soon for 45 empty comments, which a pattern can divide in as many ways as there are bits', async () => {
+  it('is fast for 45 empty comments, which make a backtracking pattern slow', async () => {
     const bytes = Buffer.from(`${'<!---->'.repeat(45)}x`);
     const finding = await identifyContent(async (offset, length) => bytes.subarray(offset, offset + length), {
       sizeBytes: bytes.length,

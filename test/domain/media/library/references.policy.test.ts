@@ -6,7 +6,7 @@ import { externalIdOf } from '../../../../domain/media/library/references.policy
 const id = 'dQw4w9WgXc-';
 
 describe('references to content elsewhere (MED-3, MED-9)', () => {
-  it('takes ids and pasted addresses of the first video site, and keeps the id', () => {
+  it('accepts ids and pasted addresses of the first video site, and keeps the id', () => {
     const pasted = [
       id,
       ` ${id} `,
@@ -23,7 +23,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const text of pasted) expect(externalIdOf('videosite1', text), text).to.equal(id);
   });
 
-  it('takes ids and pasted addresses of the second video site, with the key of an unlisted video', () => {
+  it('accepts ids and pasted addresses of the second video site, with the key of an unlisted video', () => {
     const pasted: [string, string][] = [
       ['76979871', '76979871'],
       ['https://vimeo.com/76979871', '76979871'],
@@ -36,7 +36,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const [text, storedId] of pasted) expect(externalIdOf('videosite2', text), text).to.equal(storedId);
   });
 
-  it('takes ids and addresses of the protected player, and addresses of anything else', () => {
+  it('accepts ids and addresses of the protected player, and addresses of other content', () => {
     expect(externalIdOf('protectedvideo', 'a1b2-c3_d4')).to.equal('a1b2-c3_d4');
     const address = 'https://player.example.com.br/embed/?v=1';
     expect(externalIdOf('protectedvideo', address)).to.equal(address);
@@ -67,7 +67,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('videosite2', 'https://vimeo.com/76979871/../../x')).to.equal(undefined);
   });
 
-  it('refuses what runs in a browser, names inside a network, and addresses of machines', () => {
+  it('refuses scripts, names of private networks, and IP addresses', () => {
     const hostile = [
       'javascript:alert(1)',
       'data:text/html,<script>alert(1)</script>',
@@ -105,12 +105,12 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
         expect(externalIdOf(provider, text), text).to.equal(undefined);
   });
 
-  it('takes names that begin or end with digits, which are no addresses of machines', () => {
+  it('accepts host names that start or end with digits, which are not IP addresses', () => {
     for (const address of ['https://3d.knots.org/', 'https://knots.xn--45q1/', 'https://1.2.knots.x1/'])
       expect(externalIdOf('external', address), address).to.equal(address);
   });
 
-  it('takes addresses of 2,048 characters, as they are pasted and as they are kept, and none longer', () => {
+  it('accepts pasted and stored addresses of up to 2,048 characters', () => {
     const address = `https://knots.org/${'a'.repeat(2_030)}`;
     expect(address).to.have.length(2_048);
     expect(externalIdOf('external', address)).to.equal(address);
@@ -121,7 +121,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('videosite1', video.padEnd(2_048, 'a'))).to.equal(id);
   });
 
-  it('keeps nothing but ids and https addresses, and keeps them unchanged when they are given again', () => {
+  it('stores only ids and https addresses, and does not change a stored value that is entered again', () => {
     const part = fc.constantFrom(
       'https://',
       'youtu.be/',

@@ -26,7 +26,7 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
 
-describe('files that newer rules examine (MED-30)', function () {
+describe('files that newer rules examine again (MED-30)', function () {
   this.timeout(30_000);
   let club: TestClub;
   let student: TestStudent;
@@ -55,14 +55,14 @@ describe('files that newer rules examine (MED-30)', function () {
   }
 
   describe('a photo', () => {
-    const lying = () =>
+    const rotatedPhoto = () =>
       sharp({ create: { width: 400, height: 200, channels: 3, background: 'teal' } })
         .withMetadata({ orientation: 6 })
         .jpeg()
         .toBuffer();
 
-    it('has the size that people see', async () => {
-      const id = await libraryFile('knot.jpg', 'image/jpeg', await lying());
+    it('has the size after its rotation', async () => {
+      const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       const record = await read(id);
       expect(record).to.include({ status: 'ready', width: 200, height: 400 });
       expect(record).to.not.have.property('mp4');
@@ -70,8 +70,8 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('of before gets it later, once; its pictures stay', async () => {
-      const id = await libraryFile('knot.jpg', 'image/jpeg', await lying());
+    it('of an old release gets that size later, once; its pictures stay', async () => {
+      const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);
       expect(await catchUp(id)).to.equal(1);
@@ -86,17 +86,17 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('that a student hands in, or posts, gets it too', async () => {
+    it('in a submission or a post also gets that size', async () => {
       for (const purpose of ['assignment', 'post']) {
-        const id = await libraryFile('knot.jpg', 'image/jpeg', await lying());
+        const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
         await alter('media', id, { purpose, owner_id: student.id, examined: 0, width: 400, height: 200 });
         expect(await catchUp(id), purpose).to.equal(1);
         expect(await rowOf(id, 'width, height')).to.deep.equal({ width: 200, height: 400 });
       }
     });
 
-    it('that newer rules find broken stays as it is', async () => {
-      const id = await libraryFile('knot.jpg', 'image/jpeg', await lying());
+    it('does not change if newer rules find it broken', async () => {
+      const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       const storage = await mediaDeps();
       const { object_key: key, size_bytes: size } = await rowOf(id, 'object_key, size_bytes');
       await storage.storage.empty(key);
@@ -113,7 +113,7 @@ describe('files that newer rules examine (MED-30)', function () {
   });
 
   describe('a video of the library', () => {
-    it('says whether its MP4 is pending, made, or impossible', async () => {
+    it('shows whether its MP4 is pending, made or impossible', async () => {
       const { media } = await uploadBytes(
         { club },
         { fileName: 'k.mov', mime: 'video/quicktime', bytes: await realVideo('320x240', { format: 'mov' }) },
@@ -140,7 +140,7 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(body.data).to.include({ kind: 'video', status: 'ready' }).and.to.not.have.property('mp4');
     });
 
-    it('is pending without ffmpeg, and while an old one waits for newer rules', async () => {
+    it('is pending without ffmpeg, and while an old video waits for newer rules', async () => {
       const bytes = await realVideo('320x240', { format: 'mov' });
       const { media } = await uploadBytes({ club }, { fileName: 'k.mov', mime: 'video/quicktime', bytes });
       await sayingArrived({ club }, media.id);
@@ -161,7 +161,7 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(await read(broken)).to.include({ mp4: 'impossible' });
     });
 
-    it('of before keeps its MP4, but not one of HDR; the old one stays while addresses lead there', async () => {
+    it('of an old release keeps its MP4; an HDR MP4 is replaced, and stays until its addresses expire', async () => {
       const plain = await libraryFile('p.mov', 'video/quicktime', await realVideo('320x240', { format: 'mov' }));
       const coding = { says: { primaries: 'bt2020', transfer: 'arib-std-b67' }, matrix: 'bt2020nc' } as const;
       const copyOptions = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
@@ -185,7 +185,7 @@ describe('files that newer rules examine (MED-30)', function () {
     });
   });
 
-  describe('a video that a student hands in (MED-24)', () => {
+  describe('a video in a submission (MED-24)', () => {
     const handingIn = () => handingInOf({ clubId: club.id }, student);
     const unsent = async (): Promise<MediaRecord[]> => (await handingIn().unsent()).body.data;
     async function handedVideo(bytes: Buffer): Promise<Id> {
@@ -197,7 +197,7 @@ describe('files that newer rules examine (MED-30)', function () {
     }
     const hevc = () => videoOf([0.7, 0.2, 0.1], { says: { primaries: 'bt709', transfer: 'bt709' }, matrix: 'bt709' });
 
-    it('is played as an MP4, and downloaded as it was handed in, by student and reviewer', async () => {
+    it('is played as an MP4 and downloaded unchanged, by the student and the reviewer', async () => {
       const bytes = await hevc();
       const id = await handedVideo(bytes);
       expect(await processOnce(await processingDeps(), id)).to.include({ done: false, for: 'turn' });
@@ -228,7 +228,7 @@ describe('files that newer rules examine (MED-30)', function () {
         .and.to.deep.equal([`video ${bytes.length} 1 0`]);
     });
 
-    it('goes with its MP4: dropped by the student, unsent for too long, and with the student', async () => {
+    it('is erased with its MP4: if the student deletes it, if it stays unsent, and with the student', async () => {
       const bytes = await hevc();
       const dropped = await handedVideo(bytes);
       await processedFile(dropped);
@@ -274,7 +274,7 @@ describe('files that newer rules examine (MED-30)', function () {
         expect(await keysOf(club)).to.have.length(3);
       });
 
-    it('leaves nothing if it is dropped while ffmpeg works', async () => {
+    it('leaves no object if it is deleted while ffmpeg works', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       const deps = await processingDeps();
@@ -295,10 +295,10 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('gets its MP4 later if it is older, even if an older worker has processed it meanwhile', async () => {
+    it('of an old release gets its MP4 later, even if an older worker has processed it meanwhile', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
-      // The state in which an older worker leaves it.
+      // The state after an older worker processed it.
       await alter('media', id, { processed_at: new Date(), looks_at: null, lease_until: null });
       expect((await unsent())[0]).to.include({ status: 'ready', mp4: 'pending' });
       expect(await catchUp(id)).to.equal(1);

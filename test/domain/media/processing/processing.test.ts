@@ -83,7 +83,7 @@ describe('an upload that has arrived (MED-16)', () => {
   /** Keys of the renditions of an image that the claim with this fence made. */
   const picturesBy = (id: string, fence: number) =>
     ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
-  /** A step whose process dies once it has claimed the file. */
+  /** A step whose process dies after it has claimed the file. */
   async function dieOnce(id: string): Promise<void> {
     const dead = Promise.withResolvers<never>();
     const claimed = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('reads no byte of the file: it asks the store for the size alone', async () => {
+    it('reads no byte of the file: it only requests the size from the store', async () => {
       const id = await upload();
       const unread = () => Promise.reject(new Error('The file was read'));
       const deps = await mediaDeps(() => ({ read: unread, stream: unread }));
@@ -122,7 +122,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect([record.status, record.size_bytes]).to.deep.equal(['processing', image.bytes.length]);
     });
 
-    it('watches for two seconds, and answers ready as soon as the file is', async () => {
+    it('waits up to two seconds, and returns when the file is ready', async () => {
       expect(processingRules.watchMs).to.equal(2_000);
       const id = await upload();
       const answer = completeMedia({ ...(await mediaDeps()), watchMs: 20_000 }, owner, id, new Date());
@@ -214,7 +214,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is not taken over before the lease of a worker that died has run out, and counts the death', async () => {
+    it('is not claimed before the lease of a dead worker expires, and counts the death as a fault', async () => {
       const id = await arrived();
       await dieOnce(id);
       await (
@@ -231,7 +231,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await claimOf(id)).to.deep.equal({ fence: 4, faults: 0, leased: false });
     });
 
-    it('fails a file that seven workers have died of, without an eighth look', async () => {
+    it('fails a file that has ended seven workers, without an eighth try', async () => {
       const id = await arrived();
       for (let died = 0; died < 7; died++) await dieOnce(id);
       const unread = () => Promise.reject(new Error('The file was read'));
@@ -241,7 +241,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is tried again after growing pauses if the work itself fails, seven times in all', async () => {
+    it('is retried after growing waits if the work itself fails, seven times in total', async () => {
       const id = await arrived();
       const faults: string[] = [];
       const failing = await processingDeps({
@@ -262,7 +262,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect([faults.length, await mediaState(id)]).to.deep.equal([7, 'failed inspection_failed key due']);
     });
 
-    it('counts no fault while the store is away: the step throws, and is tried again for as long as it takes', async () => {
+    it('counts no fault while the store fails: the step throws, and is retried without a limit', async () => {
       const id = await arrived();
       const away = () => Promise.reject(new Error('The store is away.'));
       const stores = [{ read: away }, { stream: away }];
@@ -275,7 +275,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
     });
 
-    it('fails a file that has another size in the store than on its arrival, after seven looks', async () => {
+    it('fails a file whose size in the store has changed since its arrival, after seven tries', async () => {
       const files = {
         size: async () => image.bytes.length - 1,
         stream: async () => toStream(image.bytes.subarray(1)),
@@ -377,7 +377,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await mediaState(id)).to.equal('processing key');
     });
 
-    it('ends if the file is removed meanwhile, and the file is erased', async () => {
+    it('ends if the file is removed meanwhile, and the file is erased then', async () => {
       const id = await arrived();
       await (
         await testDatabase()
@@ -407,7 +407,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return { type, format, width, height, exif, orientation };
     };
 
-    it('gets a preview and a thumbnail, upright and without metadata; the original stays as it is (MED-22)', async () => {
+    it('gets an upright preview and thumbnail without metadata; the original does not change (MED-22)', async () => {
       const file = await photo();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', width: 1_000, height: 2_000 });
@@ -419,7 +419,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([ready.id, ...picturesBy(ready.id, 1)]);
     });
 
-    it('that cannot be decoded, or has too many pixels, is ready without them', async () => {
+    it('is ready without pictures if it cannot be decoded or has too many pixels', async () => {
       const bomb = await sharp({ create: { width: 9_000, height: 9_000, channels: 3, background: 'white' } })
         .png()
         .toBuffer();
@@ -431,7 +431,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('from before gets its picture for e-mails later, beside its other pictures (DEC-157)', async () => {
+    it('of an old release gets its picture for e-mails later, beside its other pictures (DEC-157)', async () => {
       const ready = await uploadFile({ club }, await photo());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1 AND role = 'mail'`, [ready.id]);
@@ -451,7 +451,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('of which no picture for e-mails can be made says why, also one from before (DEC-157)', async () => {
+    it('shows why it has no picture for e-mails, also if it is from an old release (DEC-157)', async () => {
       const ready = await uploadFile({ club }, { ...image, bytes: png(3_000, 2_000) });
       const problem = () => rowOf(ready.id, 'mail_picture');
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
@@ -480,7 +480,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
-    it('keeps one set if another worker has overtaken this worker, which erases its own', async () => {
+    it('keeps one set if another worker has claimed the file; the first worker erases its own set', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const slow = await processingDeps({
@@ -497,14 +497,14 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
-    it('goes with its renditions', async () => {
+    it('is erased with its renditions', async () => {
       const { id } = await uploadFile({ club }, await photo());
       expect(await keysOf(club)).to.have.length(4);
       await removeMedia(await mediaDeps(), club.id, id, new Date());
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('is read once from the store, for all that is made of it', async () => {
+    it('is read once from the store for all renditions', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const store = await testObjectStore();
@@ -531,7 +531,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets its first page as thumbnail, private or public; its preview is the file (MED-22)', async () => {
+    it('gets a thumbnail of its first page, private or public; its preview is the file (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
@@ -549,7 +549,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect((await bytesAt(await find('preview'))).equals(file.bytes)).to.equal(true);
     });
 
-    it('whose page cannot be drawn, or that is larger than 100 MB, is ready without', async () => {
+    it('is ready without a picture if its page cannot be drawn or it is larger than 100 MB', async () => {
       const ready = await uploadFile({ club }, { ...(await book()), bytes: Buffer.from('%PDF-1.7\n%%EOF') });
       expect(ready.status).to.equal('ready');
       expect(ready).to.not.have.property('thumbnail_url');
@@ -573,7 +573,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(2);
     });
 
-    it('that was ready before pages were drawn gets its picture later, once', async () => {
+    it('of an old release gets its picture later, once', async () => {
       const { id } = await uploadFile({ club }, await book());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
@@ -597,7 +597,7 @@ describe('an upload that has arrived (MED-16)', () => {
     const stored = async (key: string) =>
       (await testObjectStore()).read(`media/${club.id}/${key}`, 0, 10_000_000).catch(() => undefined);
 
-    it('is kept as an upright picture without metadata alone; the original is emptied (MED-22)', async () => {
+    it('is kept only as an upright picture without metadata; the original is emptied (MED-22)', async () => {
       const bytes = await photo();
       const { media, upload: address } = await uploadBytes(uploader(), {
         fileName: 'my knot.jpeg',
@@ -625,7 +625,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('that cannot be decoded, or has too many pixels, has failed', async () => {
+    it('fails if it cannot be decoded or has too many pixels', async () => {
       const bomb = await sharp({ create: { width: 7_500, height: 7_500, channels: 3, background: 'white' } })
         .png()
         .toBuffer();
@@ -634,7 +634,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('that is removed while its original is emptied leaves no object behind', async () => {
+    it('leaves no object if it is removed while its original is emptied', async () => {
       const id = await arrived();
       const store = await testObjectStore();
       const storage = {
@@ -650,7 +650,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('is erased completely, and its original is emptied again if the store was away', async () => {
+    it('is erased completely, and its original is emptied again after a failure of the store', async () => {
       const id = await arrived();
       const away = { empty: () => Promise.reject(new Error('The store is away.')) };
       await processOnce(await processingDeps(), id);
@@ -665,7 +665,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  describe('an image for agents that was ready as it was uploaded', () => {
+  describe('an image for agents of an old release', () => {
     const minute = 60_000;
     const photo = () =>
       sharp({ create: { width: 2_000, height: 1_000, channels: 3, background: 'teal' } })
@@ -682,7 +682,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return id;
     }
 
-    it('becomes a picture later, once; its original is emptied when its addresses have ended', async () => {
+    it('becomes a picture later, once; its original is emptied when its addresses have expired', async () => {
       const bytes = await photo();
       const id = await oldImage(bytes);
       const goesAt = new Date(Date.now() + 5 * 24 * hour);
@@ -700,7 +700,7 @@ describe('an upload that has arrived (MED-16)', () => {
         erases_at: goesAt,
         renditions_due_at: null,
       });
-      expect(await sizeOf(id), 'addresses of it are good').to.equal(bytes.length);
+      expect(await sizeOf(id), 'its addresses are valid').to.equal(bytes.length);
       expect(await processOldFiles(db, new Date())).to.equal(0);
       expect(await processedFile(id, later(29 * minute))).to.include({ done: false });
       expect(await processedFile(id, later(31 * minute))).to.deep.equal({ done: true, outcome: 'ready' });
@@ -728,7 +728,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('keeps no other file waiting until it is emptied', async () => {
+    it('does not delay other files before it is emptied', async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)
@@ -742,7 +742,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  it('before workers processed files is processed later, fifty at a time, once', async () => {
+  it('of an old release is processed later, once, fifty files at a time', async () => {
     const { db } = await processingDeps();
     const old = await Promise.all(
       Array.from({ length: 53 }, async (_, at) => (await buildMedia(club.id, { bytes: `knot ${at}` })).id),

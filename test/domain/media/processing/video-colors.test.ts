@@ -54,7 +54,7 @@ describe('colours of a video (MED-31)', function () {
   const close = (color: readonly number[], expected: readonly number[], within = 5) =>
     color.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= within);
 
-  /** Checks MP4 and picture, which show the same. */
+  /** Checks that the MP4 and the picture show the same colours. */
   async function expectColor(bytes: Buffer, expected: Rgb): Promise<void> {
     const { video, thumbnail } = await madeOf(bytes);
     expect(await describedVideo(video)).to.match(/^h264 .*yuv420p\(tv, bt709(?:, progressive)?\)/);
@@ -73,12 +73,12 @@ describe('colours of a video (MED-31)', function () {
     ':hdr=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400';
   const sdr = { primaries: 'bt709', transfer: 'bt709' };
   const cases: Readonly<Record<string, { coding: Coding; color: Rgb; shows: Rgb }>> = {
-    'HLG: paper white is bright and no highlight': {
+    'HLG: paper white is bright and not a highlight': {
       coding: { says: hlg, matrix: 'bt2020nc' },
       color: [0.75, 0.75, 0.75],
       shows: [230, 230, 230],
     },
-    'HLG: a colour has its saturation': {
+    'HLG: a colour keeps its saturation': {
       coding: { says: hlg, matrix: 'bt2020nc' },
       color: [0.7, 0.1, 0.1],
       shows: [246, 0, 0],
@@ -88,7 +88,7 @@ describe('colours of a video (MED-31)', function () {
       color: [0.58, 0.58, 0.58],
       shows: [230, 230, 230],
     },
-    'PQ: the darkness stays dark': {
+    'PQ: dark areas stay dark': {
       coding: { says: pq, matrix: 'bt2020nc' },
       color: [0.2, 0.2, 0.2],
       shows: [40, 40, 40],
@@ -114,17 +114,17 @@ describe('colours of a video (MED-31)', function () {
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
     },
-    'SDR that says BT.601': {
+    'SDR with BT.601 in its metadata': {
       coding: { says: { primaries: 'smpte170m', transfer: 'smpte170m' }, matrix: 'smpte170m', bits: 8 },
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
     },
-    'SDR of few lines that says nothing': {
+    'SDR of few lines without colour data': {
       coding: { matrix: 'smpte170m', bits: 8 },
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
     },
-    'SDR of 720 lines that says nothing': {
+    'SDR of 720 lines without colour data': {
       coding: { matrix: 'bt709', bits: 8, size: '1280x720' },
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
@@ -133,12 +133,12 @@ describe('colours of a video (MED-31)', function () {
   for (const [title, { coding, color, shows }] of Object.entries(cases))
     it(title, async () => expectColor(await videoOf(color, coding), shows));
 
-  it('shows black where the video is transparent', async () => {
+  it('are black in transparent areas', async () => {
     const half = ['-f', 'lavfi', '-i', 'color=c=white@0.5:s=320x180:r=5:d=1,format=argb', '-c:v', 'qtrle'];
     await expectColor(await ffmpegOutput(half, 'mov'), [128, 128, 128]);
   });
 
-  it('stands as the file says, in even numbers: a turned HDR video, and one of odd sides', async () => {
+  it('are kept with the rotation and even sizes of a rotated HDR video, and of odd sides', async () => {
     const lying = await videoOf([0.75, 0.75, 0.75], { says: hlg, matrix: 'bt2020nc', size: '640x360' });
     const turned = await ffmpegOutput(['-c', 'copy', '-metadata:s:v', 'rotate=90', '-tag:v', 'hvc1'], 'mov', lying);
     expect(await measured(turned)).to.include({ width: 360, height: 640 });
@@ -151,7 +151,7 @@ describe('colours of a video (MED-31)', function () {
     expect(await measured((await madeOf(odd)).video)).to.include({ width: 320, height: 240 });
   });
 
-  it('knows a file whose container says HDR or many colours', async () => {
+  it('are recognized as wide if the container says HDR or many colours', async () => {
     const colored = (more: string[]) => ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1', ...more];
     const bytes = await videoOf([0.5, 0.5, 0.5], { says: hlg, matrix: 'bt2020nc' });
     expect(await measured(await ffmpegOutput(colored([]), 'mov', bytes))).to.include({ hasWideColors: true });

@@ -83,7 +83,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await readdir(workDirectory)).to.deep.equal([]);
   });
 
-  it('that is small, or WebM, is not enlarged', async () => {
+  it('is not enlarged if it is small, also as WebM', async () => {
     const small = await realVideo('322x240', { format: 'webm' });
     const { media } = await uploadBytes({ club }, { fileName: 'k.webm', mime: 'video/webm', bytes: small });
     await sayingArrived({ club }, media.id);
@@ -92,7 +92,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await measured(bytes)).to.include({ mime: 'video/mp4', width: 322, height: 240 });
   });
 
-  it('that ffmpeg cannot decode stays ready as uploaded, and is not tried again', async () => {
+  it('stays ready as uploaded if ffmpeg cannot decode it, and is not tried again', async () => {
     const broken = await video('mov');
     const id = await readyVideo(broken);
     expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
@@ -101,7 +101,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await processOldFiles((await depsWith()).db, new Date(Date.now() + 24 * 60 * minute))).to.equal(0);
   });
 
-  it('stays as uploaded without ffmpeg, and is caught up with an hour later', async () => {
+  it('stays as uploaded without ffmpeg, and gets its renditions an hour later', async () => {
     const id = await readyVideo(large);
     const deps = await depsWith({ ffmpeg: ffmpegAt('/there/is/none') });
     const now = new Date();
@@ -116,13 +116,13 @@ describe('a video of the library (MED-24)', () => {
     expect(await processOldFiles(deps.db, new Date(later.getTime() + 600 * minute))).to.equal(0);
   });
 
-  it('waits an hour for an ffmpeg that lacks an encoder, or that breaks while it works on the video', async () => {
+  it('waits an hour if ffmpeg lacks an encoder, or breaks during the work', async () => {
     const real = await locate(components.ffmpeg);
     const wrapper = path.join(workDirectory, 'ffmpeg');
     const removalMark = path.join(workDirectory, 'gone');
     const breaks = {
       lacking: `case "$*" in *-encoders) echo " V....D png"; exit;; esac; exec ${real} "$@"`,
-      // An update removes its libraries once the picture is made.
+      // An update removes the libraries of ffmpeg after the picture is made.
       updated: `[ -e ${removalMark} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${removalMark}; exit;; esac; exec ${real} "$@"`,
     };
     for (const [name, script] of Object.entries(breaks)) {
@@ -176,14 +176,14 @@ describe('a video of the library (MED-24)', () => {
       [],
     ]);
     expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
-    expect(await keysOf(club), 'the picture of the broken-off claim is erased').to.have.members([
+    expect(await keysOf(club), 'the picture of the interrupted claim is erased').to.have.members([
       id,
       `${id}.3-thumbnail-1`,
       `${id}.3-video-1`,
     ]);
   });
 
-  it('keeps one set where a worker died before it recorded, which counts as one fault', async () => {
+  it('keeps one set if a worker died before the record, which counts as one fault', async () => {
     const id = await readyVideo(large);
     const dead = Promise.withResolvers<never>();
     const rendered = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await keysOf(club)).to.have.members([id, `${id}.3-thumbnail-1`, `${id}.3-video-1`]);
   });
 
-  it('has 720 lines at most, lying or standing, in even numbers, and bounds of its length', () => {
+  it('has at most 720 lines, in landscape or portrait, in even numbers, and limits by its duration', () => {
     const sizes = [
       [1_920, 1_080],
       [1_080, 1_920],

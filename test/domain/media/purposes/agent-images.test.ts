@@ -66,17 +66,17 @@ describe('agent images', () => {
       const outcomes: Record<string, unknown> = {};
       for (const [name, id] of Object.entries({
         'an unknown one': newId(),
-        'one of another student': others.id,
-        'one of the library': library.id,
+        'an image of another student': others.id,
+        'an image of the library': library.id,
         'an image that is uploading': uploading.id,
         'an image that failed': failed.id,
       })) {
         outcomes[name] = await required([id]);
-        outcomes[`${name}, beside an own one`] = await required([own.id, id]);
+        outcomes[`${name}, beside an own image`] = await required([own.id, id]);
       }
       outcomes['one named twice'] = await required([own.id, own.id]);
-      outcomes['one named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
-      outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
+      outcomes['an image that is named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
+      outcomes['an image of another club'] = await required([own.id], student.id, (await buildClub()).id);
       const { db } = await testDeps();
       await db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
       outcomes['a removed image'] = await required([own.id]);

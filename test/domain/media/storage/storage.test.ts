@@ -1,4 +1,4 @@
-/** A club's storage: exact whatever happens to its files, and never beyond its plan. */
+/** A club's storage is exact whatever happens to its files, and never exceeds the plan's limit. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../../domain/billing/plans.policy.ts';
@@ -36,7 +36,7 @@ const included = (plan: PlanName) => plans[plan].allowances.storage_bytes.includ
 const ending = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)));
 
-/** A bucket that contains everything and erases it: its content does not matter here. */
+/** A bucket that contains and erases every object: its content does not matter here. */
 const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps & LibraryDeps> =>
   mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }), remove }));
 
@@ -45,7 +45,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** Does the work of an upload's end: under the lock of the file it is admitted, and the row records the end. */
+/** Ends an upload: under the lock of its row the file is admitted, and the row records the end. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -79,7 +79,7 @@ describe('the storage of a club', function () {
   const usage = async () => readStorageUsage((await mediaDeps()).db, clubId);
 
   describe('a reservation (MED-21)', () => {
-    it('takes the last byte; the next one gets limit_reached and leaves no trace', async () => {
+    it('takes the last byte; the next reservation gets limit_reached and writes nothing', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       await reserveFile(clubId, 99);
@@ -90,7 +90,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
     });
 
-    it('of a file whose size is not known yet needs a storage that is not full, and holds nothing', async () => {
+    it('of an unknown size needs a storage that is not full, and reserves nothing', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 1);
       const { db } = await bucketless();
@@ -113,7 +113,7 @@ describe('the storage of a club', function () {
       expect(row).to.deep.equal({ files: 17, held: 17 * megabyte });
     });
 
-    it('tells an administrator of the plan, and a student nothing of it (AUTH-10)', async () => {
+    it('tells an administrator about the plan, but not a student (AUTH-10)', async () => {
       await buildPlan(clubId, 'trial');
       await buildStored(clubId, included('trial'));
       const student = await buildStudent(clubId);
@@ -130,7 +130,7 @@ describe('the storage of a club', function () {
       );
     });
 
-    it('fits into what an active add-on adds, and not into an unpaid one', async () => {
+    it('fits into an active add-on, and not into an unpaid add-on', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter'));
       await buildAddOn(clubId, { kind: 'storage', adds: megabyte });
@@ -146,7 +146,7 @@ describe('the storage of a club', function () {
       expect((await usage()).limit_bytes).to.equal(included('starter') + megabyte);
     });
 
-    it('counts what an open transaction gave back only once that has committed', async () => {
+    it('cannot use the bytes that an open transaction released before its commit', async () => {
       await buildPlan(clubId, 'starter');
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);
@@ -160,7 +160,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  describe('an address whose file is gone (MED-21)', () => {
+  describe('the address of a removed file (MED-21)', () => {
     const minute = hour / 60;
     const eraseAt = async (minutes: number) => eraseDue(await bucketless(), new Date(now.getTime() + minutes * minute));
     const reserve = (bytes: number) => ending(reserveFile(clubId, bytes));
@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('of a deleted reservation holds its bytes until five minutes after its end', async () => {
+    it('counts the bytes of a deleted reservation until five minutes after it expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -178,7 +178,7 @@ describe('the storage of a club', function () {
       expect(await reserve(100)).to.not.equal('limit_reached');
     });
 
-    it('of a reservation that was deleted while the bucket is away holds them once', async () => {
+    it('counts the bytes once if the bucket fails during the deletion', async () => {
       const id = await reserveFile(clubId, 60);
       const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
       await removeMedia(away, clubId, id, now);
@@ -186,18 +186,18 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('of a file that was ready, or has failed, takes its bytes over from the file', async () => {
+    it('counts instead of the bytes of a ready or failed file', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
       await removeMedia(await bucketless(), clubId, ready, now);
       await eraseAt(0);
-      expect(await usage()).to.include({ bytes: 0 }); // nothing but what was stored without a file
+      expect(await usage()).to.include({ bytes: 0 }); // only the storage that was set without a file
       expect(await reserve(11)).to.equal('limit_reached');
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('is held by the content that it belongs to when two files exchange theirs (MED-18)', async () => {
+    it('stays with its content when two files exchange their contents (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],
@@ -212,7 +212,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('is one of a library’s 200 open uploads, also when its file is deleted (too_many_uploads)', async () => {
+    it('counts as one of a library’s 200 open uploads (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);
@@ -232,7 +232,7 @@ describe('the storage of a club', function () {
   });
 
   describe('a completion (MED-21)', () => {
-    it('settles the measured size: a smaller file gives the rest of its hold back', async () => {
+    it('records the measured size: a smaller file releases the rest of its reservation', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       expect(await settle(clubId, await reserveFile(clubId, 100), 60)).to.equal('ready');
@@ -240,7 +240,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('of a larger file fits into what is left, else it is storage_full and its address alone counts', async () => {
+    it('fails with storage_full if a larger file has no room, and then only its address counts', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];
@@ -249,7 +249,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
     });
 
-    it('of a file within its hold fits, though the plan has become smaller', async () => {
+    it('admits a file within its reservation even if the plan has become smaller', async () => {
       const id = await reserveFile(clubId, 50);
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter'));
@@ -263,7 +263,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('business') - 100);
     });
 
-    it('admits everything, and records the month’s highest excess when sizes are settled', async () => {
+    it('admits every file, and records the month’s highest excess when sizes are settled', async () => {
       const [first, second] = [await reserveFile(clubId, 300), await reserveFile(clubId, 50)];
       expect(await overagesOf(clubId)).to.deep.equal([]);
       const march = new Date('2026-03-31T23:30:00Z');
@@ -280,12 +280,12 @@ describe('the storage of a club', function () {
     });
   });
 
-  describe('what counts (MED-20)', () => {
-    it('is an original of the library or of a student, until the bucket has erased it', async () => {
+  describe('the counted bytes (MED-20)', () => {
+    it('include originals of the library and of students until the bucket has erased them', async () => {
       const student = await buildStudent(clubId);
       const file = await buildMedia(clubId, { bytes: null, sizeBytes: 70 });
       await buildMedia(clubId, { bytes: null, sizeBytes: 5, studentId: student.id });
-      await buildMedia(clubId); // without a file, like a reference to outside content
+      await buildMedia(clubId); // without an object, like a reference to content elsewhere
       const both = [
         { kind: 'image', bytes: 5, files: 1 },
         { kind: 'document', bytes: 70, files: 1 },
@@ -303,7 +303,7 @@ describe('the storage of a club', function () {
       expect((await usage()).by_kind).to.deep.equal([both[0]]);
     });
 
-    it('is given back as soon as the bucket has erased it, though its key stays for a late arrival', async () => {
+    it('are released when the bucket has erased the file, although the key stays for late uploads', async () => {
       const id = await reserveFile(clubId, 20);
       await settle(clubId, id, 20);
       expect(await usage()).to.include({ bytes: 20, files: 1 });
@@ -317,7 +317,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  it('adds its changes up in upkeep, which changes no number', async () => {
+  it('is rolled up in maintenance without a change of its numbers', async () => {
     for (const sizeBytes of [3, 4, 5]) await buildMedia(clubId, { bytes: null, sizeBytes });
     const before = await usage();
     while ((await rollUpStorage((await mediaDeps()).db)).more);
@@ -327,7 +327,7 @@ describe('the storage of a club', function () {
     expect(before).to.include({ bytes: 12, files: 3 });
   });
 
-  it('is the sum of the files, and holds the open bytes, after any acts in any order', async () => {
+  it('equals the sum of the files and open reservations after any actions in any order', async () => {
     await fc.assert(
       fc.asyncProperty(happenings, async (rounds) => {
         const world = await buildWorld();
@@ -363,7 +363,7 @@ const dying = (work: Promise<unknown>) =>
   });
 const picked = <T>(of: readonly T[], pick: number): T | undefined => of[pick % Math.max(1, of.length)];
 
-/** The acts on files; `pick` chooses the file or student, `size` is in megabytes. */
+/** The actions on files; `pick` chooses the file or student, and `size` is in megabytes. */
 const acts: Record<string, (world: World, pick: number, size: number) => Promise<unknown>> = {
   async reserve(world, pick, size) {
     const mime = pick % 2 === 0 ? 'application/pdf' : 'image/png';
@@ -380,7 +380,7 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
     const id = picked(mediaIds, pick);
     if (id !== undefined) await settle(clubId, id, size * megabyte + (pick % 2));
   },
-  async 'complete what is too large'({ clubId, mediaIds }, pick) {
+  async 'complete a file that is too large'({ clubId, mediaIds }, pick) {
     const id = picked(mediaIds, pick);
     if (id !== undefined) await settle(clubId, id, 2 * included('trial'));
   },
@@ -415,7 +415,7 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
   async 'expire while the bucket is away'() {
     await eraseDue(await bucketless(() => Promise.reject(died)), new Date(now.getTime() + 2 * hour));
   },
-  async 'the addresses have ended'() {
+  async 'the addresses have expired'() {
     await eraseDue(await bucketless(), new Date(now.getTime() + hour / 3));
   },
   async 'a day later'() {

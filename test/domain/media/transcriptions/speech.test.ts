@@ -60,7 +60,7 @@ describe('domain/media/transcriptions/speech', function () {
     );
   const heard = 'WEBVTT\n\n00:00:00.000 --> 00:00:00.900\nHeard 1 channel at 16000 Hz in pt.\n';
 
-  it('gives the command a mono WAV of 16 kHz, and takes WebVTT or SRT', async () => {
+  it('passes a mono WAV of 16 kHz to the command, and accepts WebVTT or SRT', async () => {
     for (const mode of ['vtt', 'srt']) {
       const speech = await make(mode);
       expect('vtt' in speech && speech.vtt.toString(), mode).to.equal(heard);
@@ -88,7 +88,7 @@ describe('domain/media/transcriptions/speech', function () {
     expect(await make('vtt', undefined, { freeBytes: async () => 1_000_000_000 })).to.deep.equal({ waitsFor: 'disk' });
   });
 
-  it('waits for ffmpeg that is not there, or makes no sounds, and does not blame the file', async () => {
+  it('waits if ffmpeg is missing or cannot make sounds, and does not fail the file', async () => {
     const lacking = path.join(await mkdtemp(path.join(tmpdir(), 'speech-ffmpeg-')), 'ffmpeg');
     await writeFile(lacking, '#!/bin/sh\necho "ffmpeg version 4.4.2"\nexit 1\n', { mode: 0o755 });
     for (const other of ['/there/is/none', lacking])
@@ -96,7 +96,7 @@ describe('domain/media/transcriptions/speech', function () {
     await rm(path.dirname(lacking), { recursive: true });
   });
 
-  it('gives a file three times its length, ten minutes at least and six hours at most', () => {
+  it('allows three times the file’s duration, at least ten minutes and at most six hours', () => {
     const minute = 60_000;
     expect([minute, 10 * minute, 200 * minute, null].map(commandTime)).to.deep.equal([
       10 * minute,

@@ -15,7 +15,7 @@ import { madeVtt, transcribeOnce } from '../../../toolkit/drive/transcribing.ts'
 import { testDeps } from '../../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 
-describe('subtitles that are made of speech', function () {
+describe('subtitles from speech', function () {
   this.timeout(30_000);
   interface Film {
     clubId: Id;
@@ -39,7 +39,7 @@ describe('subtitles that are made of speech', function () {
   const tracksOf = async ({ mediaId }: Film) => (await testDeps()).db.manager.findBy(MediaTrack, { mediaId });
   const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-  it('stand as a track of the command, and nothing is left to do', async () => {
+  it('become a track of the command, and the row is deleted', async () => {
     const of = await film();
     expect(await ask(of, 'pt-br')).to.deep.equal({ language: 'pt-BR', status: 'pending' });
     expect(await transcribeOnce(of.mediaId)).to.deep.equal({ done: true, outcome: 'gone' });
@@ -71,7 +71,7 @@ describe('subtitles that are made of speech', function () {
     expect(codeOf(await ask(of).catch((error: unknown) => error))).to.equal('track_exists');
   });
 
-  it('never overwrite an upload that comes meanwhile, at any moment', async () => {
+  it('never overwrite an upload that arrives at any moment meanwhile', async () => {
     for (const place of ['speech_claimed', 'speech_made', 'speech_stored'] as const) {
       const of = await film();
       await ask(of);
@@ -96,7 +96,7 @@ describe('subtitles that are made of speech', function () {
     expect(error).to.have.nested.property('driverError.constraint', 'media_tracks_upload_stays');
   });
 
-  it('are not made of a file that is removed meanwhile, and leave nothing', async () => {
+  it('are not made if the file is removed meanwhile, and leave no object', async () => {
     const of = await film();
     await ask(of);
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
@@ -112,7 +112,7 @@ describe('subtitles that are made of speech', function () {
     expect([await rowOf(of), await tracksOf(of)]).to.deep.equal([null, []]);
   });
 
-  it('begin anew if the file exchanges its content meanwhile, and not if it is only moved', async () => {
+  it('start again if the file exchanges its content meanwhile, but not if it is only moved', async () => {
     const of = await film();
     await ask(of);
     const { db } = await testDeps();
@@ -128,7 +128,7 @@ describe('subtitles that are made of speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('record why they cannot be made, and are not tried again until a new request', async () => {
+  it('record the reason why they cannot be made, and are not retried before a new request', async () => {
     const of = await film();
     await ask(of);
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
@@ -159,7 +159,7 @@ describe('subtitles that are made of speech', function () {
   it('are abandoned after three unexpected failures', async () => {
     const of = await film();
     await ask(of);
-    const broken: Partial<TranscriptionDeps> = { makeSubtitles: () => Promise.reject(new Error('a fault of ours')) };
+    const broken: Partial<TranscriptionDeps> = { makeSubtitles: () => Promise.reject(new Error('our fault')) };
     let step = await transcribeOnce(of.mediaId, broken);
     let steps = 1;
     for (; !step.done; steps += 1) step = await transcribeOnce(of.mediaId, broken, { now: step.at });
@@ -179,7 +179,7 @@ describe('subtitles that are made of speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null, errorCode: null });
   });
 
-  it('change nothing if requested again while pending, and another language has to wait', async () => {
+  it('do not change if requested again while pending; a request for another language is refused', async () => {
     const of = await film();
     await ask(of);
     const before = await rowOf(of);

@@ -1,4 +1,4 @@
-/** Uses of files: replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
+/** Uses of files are replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
 import { expect } from 'chai';
 import { removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { setUses } from '../../../../domain/media/uses/uses.ts';

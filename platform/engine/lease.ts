@@ -13,7 +13,7 @@ interface LeasedRow {
   leaseUntil: Date | null;
 }
 
-/** the fencing token; a later claim has a higher one */
+/** @property fence the fencing token: a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
 /** Another worker has claimed the row in the meantime, or the row has ended. The result of this worker must not be recorded. */

@@ -204,7 +204,7 @@ describe('worker/doctor', function () {
       await write('echo "{}" > "$2"');
       expect(await ofSubtitles(command)).to.deep.equal([
         ...wrong,
-        `         ${program} writes no WebVTT or SRT to {output} for a trial sound: does its command name one of these formats?`,
+        `         ${program} wrote neither WebVTT nor SRT to {output} for a trial sound. Check that its command names one of these formats.`,
       ]);
       await write('exit 3');
       expect(await ofSubtitles(command)).to.deep.equal([

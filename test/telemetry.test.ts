@@ -59,7 +59,7 @@ describe('telemetry', function () {
     ]);
   });
 
-  it('traces nothing if tracing is disabled or a variable is invalid; the configuration reports the variable', async () => {
+  it('traces nothing if tracing is disabled, or if a variable is invalid', async () => {
     const { stdout, stderr } = await run(`
       const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
       const { isTracing } = await import('./platform/infra/tracing.ts');

@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('reports missing certificate authorities for workers on a machine where commands use Node’s own authorities', async () => {
+  it('reports certificate authorities that workers miss, although commands have those of Node', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));

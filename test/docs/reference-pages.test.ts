@@ -77,7 +77,7 @@ describe('.env.example', () => {
     expect(uncommented(example)).to.deep.equal(Object.fromEntries(defaults));
   });
 
-  it('has an equal meaning for readers that treat quotes as part of the value, such as `docker run --env-file`', () => {
+  it('contains no quotes, because `docker run --env-file` treats them as part of the value', () => {
     const lines = [...example.matchAll(/^#?(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
     expect(Object.fromEntries(lines)).to.deep.equal(uncommented(example));
   });

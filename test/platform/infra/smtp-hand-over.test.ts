@@ -72,7 +72,7 @@ describe('sending an e-mail over SMTP', () => {
     nobody.close();
   });
 
-  it('reports a temporary refusal if the server rejects the connection, because the message is not the cause', async () => {
+  it('reports a temporary refusal if the server rejects the connection, not the message', async () => {
     const busy = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
     mailbox.failNext({ at: 'connect', reply: 554 });
     expect(await busy.handOver(message('ada@example.com'))).to.include({ kind: 'refused', permanent: false });

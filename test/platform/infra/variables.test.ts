@@ -162,7 +162,7 @@ describe('a secret in a file', () => {
     expect(readFrom({ ...both, MASTER_FILE: '' }).problems).to.deep.equal([]);
   });
 
-  it('is a mistake if the file is missing, is not a file or is empty; the message has neither path nor content', () => {
+  it('is a mistake if its file is missing, empty or a directory; the message has no path and no content', () => {
     const missing = path.join(directory, 'nowhere');
     expect(readFrom({ ...required, TOKEN_FILE: missing }).problems).to.deep.equal([
       'TOKEN_FILE names a file that cannot be read (ENOENT)',

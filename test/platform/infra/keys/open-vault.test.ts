@@ -210,7 +210,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name columns whose three newest values open under no key, unless another column has a value that opens', async () => {
+    it('name columns whose newest values open under no key, unless a value of another column opens', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);

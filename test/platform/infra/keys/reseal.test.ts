@@ -106,7 +106,7 @@ describe('reseal', () => {
     return resealing;
   };
 
-  it('counts rows that another transaction locked as left, with the service’s own key, and reseals them later', async () => {
+  it('counts locked rows and the service’s own key as remaining, and reseals them in a later run', async () => {
     const { endpointId } = await buildAll(old);
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),

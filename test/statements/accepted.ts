@@ -52,7 +52,7 @@ export const acceptedNulls: readonly { readonly file: string; readonly property:
     reason: 'the removal of a student deletes the memberships',
   },
   {
-    file: 'domain/campaigns/checks.ts',
+    file: 'domain/campaigns/drafts/checks.ts',
     property: 'email',
     reason: 'the audience has only students who are not removed',
   },
@@ -62,7 +62,7 @@ export const acceptedNulls: readonly { readonly file: string; readonly property:
     reason: 'the removal of a student deletes the comments',
   },
   {
-    file: 'domain/media/uses.ts',
+    file: 'domain/media/uses/uses.ts',
     property: 'title',
     reason: 'every kind of use has a title, and a use is deleted with its record',
   },

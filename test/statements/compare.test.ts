@@ -1,4 +1,8 @@
 import { expect } from 'chai';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+import { acceptedNulls } from './accepted.ts';
 import { differences } from './compare.ts';
 import type { DeclaredKind, DeclaredProperty } from './declared.ts';
 import type { DescribedColumn, ValueKind } from './described.ts';
@@ -74,5 +78,10 @@ describe('the comparison of a declared row with its columns', () => {
       ]);
     expect(of(false)).to.deep.equal(['a is declared as declared, but the column may be null']);
     expect(of(true)).to.deep.equal([]);
+  });
+
+  it('accepts nulls only in files that exist', () => {
+    const missing = acceptedNulls.filter(({ file }) => !existsSync(path.join(projectDirectory, file)));
+    expect(missing).to.deep.equal([]);
   });
 });

@@ -92,7 +92,7 @@ describe('subtitles of videos and sounds', () => {
       [
         'en',
         'WEBVTT\n\n00:05.000 --> 00:06.000\na\n\n00:01.000 --> 00:02.000\nb',
-        'content, line 6: the cue begins before the one above it.',
+        'content, line 6: the cue starts before the cue above it.',
       ],
       ['en-a', spoken('a').content, 'language must be a language tag, such as `en` or `pt-BR`.'],
     ];

@@ -72,7 +72,7 @@ function ofDueRows(
         ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${isPaused}`, at),
       );
       const [first] = queries;
-      if (!first) throw new Error('Workflow type ${type} has no query of due rows');
+      if (!first) throw new Error(`Workflow type ${type} has no query of due rows`);
       return sql`SELECT ${type}::text AS label, ${first.together(queries.map(({ each }) => each))} AS value`;
     }),
   );

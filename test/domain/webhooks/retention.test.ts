@@ -20,8 +20,8 @@ import { expect } from 'chai';
 
 const day = 86_400_000;
 const second = 1_000;
-/** Long before anything that other tests write, so that only what a test here makes is old enough. */
-const created = new Date('Long before all rows of other tests, so that only rows of this file are old enough.');
+/** Long before all rows of other tests, so that only rows of this file are old enough. */
+const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
 /** The times at which partitions with rows of this creation time are dropped. */
 const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // the end of the day, and then 30 days and an hour

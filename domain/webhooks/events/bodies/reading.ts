@@ -53,7 +53,7 @@ export async function recordsOf<Row>(
   const rowsByPosition = new Map(rows.map((row) => [row.position, row]));
   return subjects.map(({ fact, student }, index) => {
     const row = rowsByPosition.get(index + 1);
-    if (row === undefined) throw new Error(`The record of a ${fact.type} fact does not exist`);
+    if (row === undefined) throw new Error(`The record of the fact ${fact.type} does not exist`);
     return { fact, student, row };
   });
 }

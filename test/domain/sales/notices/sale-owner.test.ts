@@ -109,7 +109,7 @@ describe('body of a fact about a sale', () => {
     const failure: unknown = await assembleBody(db, fact, subject, new Date()).catch((error: unknown) => error);
     expect(failure)
       .to.be.an.instanceOf(Error)
-      .and.have.property('message', 'The record of a purchase.paid fact does not exist');
+      .and.have.property('message', 'The record of the fact purchase.paid does not exist');
   });
 });
 

@@ -85,7 +85,7 @@ describe('the body of an event', () => {
 
   it('is not assembled for a fact whose record is missing', async () => {
     const error: unknown = await bodyOf(factOf('access.granted')).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', 'The record of a access.granted fact does not exist');
+    expect(error).to.have.property('message', 'The record of the fact access.granted does not exist');
   });
 });
 
@@ -162,7 +162,7 @@ describe('the bodies of several facts', () => {
   const expectMissing = async (stray: FactAndStudent) => {
     const { db } = await testDeps();
     const error: unknown = await assembleBodies(db, [...factsOfClub, stray], now).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', `The record of a ${stray.fact.type} fact does not exist`);
+    expect(error).to.have.property('message', `The record of the fact ${stray.fact.type} does not exist`);
   };
 
   it('are not assembled if one fact has a record of another club', async () => {

@@ -69,6 +69,6 @@ describe('the bodies of student.tagged, student.untagged and student.level_reach
     const { db } = await testDeps();
     const { id } = await createTag({ db }, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', 'The record of a student.tagged fact does not exist');
+    expect(error).to.have.property('message', 'The record of the fact student.tagged does not exist');
   });
 });

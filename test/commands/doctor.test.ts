@@ -209,7 +209,7 @@ describe('worker/doctor', function () {
       await write('exit 3');
       expect(await ofSubtitles(command)).to.deep.equal([
         ...wrong,
-        `         ${program} makes no subtitles of a trial sound within its bounds (6144 MB of memory, 120 s): is it complete, with its model, and does it write to {output}?`,
+        `         ${program} made no subtitles of a trial sound within its limits (6144 MB of memory, 120 s). Check that it is complete with its model, and writes to {output}.`,
       ]);
       expect(await ofSubtitles('/nowhere/speech {input} {output}')).to.deep.equal([
         ...wrong,

@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('reports certificate authorities that workers miss, although commands have those of Node', async () => {
+  it('reports certificate authorities that commands have by Node and workers miss', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));

@@ -213,7 +213,7 @@ describe('worker/doctor', function () {
       ]);
       expect(await ofSubtitles('/nowhere/speech {input} {output}')).to.deep.equal([
         ...wrong,
-        '         There is no program /nowhere/speech: install it, or name another in SUBTITLES_COMMAND.',
+        '         The program /nowhere/speech does not exist. Install it, or name another program in SUBTITLES_COMMAND.',
       ]);
     } finally {
       await rm(directory, { recursive: true });

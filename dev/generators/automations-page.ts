@@ -58,7 +58,7 @@ How to build one, with examples: [build automations](../how-to/build-automations
 ${tables.join('\n')}
 ## Lists of a trigger
 
-An absent or empty list matches anything. Within a list any id matches, and every given list must match.
+An absent or empty list matches anything. A list of ids matches if one of its ids matches, and every given list must match.
 
 | kind | lists |
 |---|---|

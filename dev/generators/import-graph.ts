@@ -175,7 +175,7 @@ A file imports from its own folder and from folders above it in this table. Fold
 |---|---|
 ${levels.map((units, level) => `| ${level + 1} | ${units.map((unit) => `\`${unit}\``).join(' ')} |`).join('\n')}
 
-An arrow means that a folder imports from another folder. It is backward if the order forbids it.
+An arrow means that a folder imports from another folder. An arrow is backward if the order forbids it.
 
 | graph | arrows | backward | mutual pairs |
 |---|---|---|---|

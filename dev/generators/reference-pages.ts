@@ -51,7 +51,7 @@ ${tableOf(metricsOf(apiMetrics))}
 
 ${tableOf(metricsOf(workerMetrics))}
 
-The worker reads these from Postgres at each scrape:
+The worker reads these values from Postgres at each scrape:
 
 ${tableOf(backlog)}
 `;

@@ -22,7 +22,7 @@ import { Problem, runScript, say } from '../../dev/problem.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 import { recordsFolder, statementsTest } from '../statements/records.ts';
-import { closingLine, flakeReport, flakyTests, knownFlakes, together, type Results } from './results.ts';
+import { closingLine, flakeReport, flakyTests, knownFlakes, mergedResults, type Results } from './results.ts';
 import { committedDurations, overBudget, readTimings, timingsFile, writeDurations } from './timings.ts';
 
 const { values, positionals, tokens } = parseArgs({
@@ -97,7 +97,7 @@ function runAndCheck(all: readonly string[]): Results | undefined {
   const others = all.filter((file) => file !== statementsTest);
   const results = runMocha(others, { TEST_TIMINGS: timingsFile, TEST_STATEMENTS: recordsFolder });
   const checked = results && runMocha([statementsTest], { TEST_TIMINGS: timingsFile });
-  return results && checked && together(results, checked);
+  return results && checked && mergedResults(results, checked);
 }
 
 /** @returns undefined if mocha did not finish */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { closingLine, flakeReport, flakyTests, knownFlakes, together, type Results } from './results.ts';
+import { closingLine, flakeReport, flakyTests, knownFlakes, mergedResults, type Results } from './results.ts';
 
 const resultsOf = (...failures: string[]): Results => ({
   passed: 5,
@@ -26,7 +26,7 @@ describe('test/run/results', () => {
   });
 
   it('adds up the results of two runs', () => {
-    const { failures, ...counts } = together(resultsOf('one'), { ...resultsOf('other'), skipped: 2 });
+    const { failures, ...counts } = mergedResults(resultsOf('one'), { ...resultsOf('other'), skipped: 2 });
     expect(counts).to.deep.equal({ passed: 10, failed: 2, skipped: 2 });
     expect(failures.map(({ title }) => title)).to.deep.equal(['one', 'other']);
   });

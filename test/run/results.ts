@@ -19,7 +19,7 @@ interface Flake {
 }
 
 /** Adds up the results of two runs. */
-export function together(one: Results, other: Results): Results {
+export function mergedResults(one: Results, other: Results): Results {
   return {
     passed: one.passed + other.passed,
     failed: one.failed + other.failed,

@@ -62,6 +62,11 @@ export const acceptedNulls: readonly { readonly file: string; readonly property:
     reason: 'the removal of a student deletes the comments',
   },
   {
+    file: 'domain/community/digests/news.ts',
+    property: 'body',
+    reason: 'only published posts are news, and a post loses its body when it stops being published',
+  },
+  {
     file: 'domain/media/uses/uses.ts',
     property: 'title',
     reason: 'every kind of use has a title, and a use is deleted with its record',

@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { projectDirectory } from '../../dev/project.ts';
 import { acceptedNulls } from './accepted.ts';
-import { differences, mayBeNull } from './compare.ts';
+import { rowDifferences, mayBeNull } from './compare.ts';
 import { CallMissing, place, readDeclaredRows, type DeclaredRows } from './declared.ts';
 import type { Describer } from './described.ts';
 import { checkedFolders } from './recording.ts';
@@ -57,7 +57,7 @@ export async function checkRows(
       checkedRows.add(place(row.at));
       const described = await describer.describe(text, nulls);
       const found =
-        'error' in described ? [`Postgres refuses it: ${described.error}`] : differences(row, described.columns);
+        'error' in described ? [`Postgres refuses it: ${described.error}`] : rowDifferences(row, described.columns);
       for (const one of found) if (!isAccepted(row.at.file, one)) wrong.add(`${place(row.at)}: ${one}`);
     } catch (error) {
       if (!(error instanceof CallMissing)) throw error;

@@ -8,7 +8,7 @@ import { checkRows } from './check.ts';
 import { readDeclaredRows, type DeclaredRows } from './declared.ts';
 import { createDescriber, type Describer } from './described.ts';
 import { right, wrong } from './fixtures/rows.ts';
-import { recorder } from './recording.ts';
+import { statementRecorder } from './recording.ts';
 import type { RecordedStatement } from './records.ts';
 
 const folder = 'test/statements/fixtures';
@@ -33,7 +33,9 @@ describe('the check of declared rows', () => {
     ...statements: readonly ((db: Database) => Promise<unknown>)[]
   ): Promise<RecordedStatement[]> {
     const records: RecordedStatement[] = [];
-    const stop = observeStatements(recorder((line) => records.push(JSON.parse(line) as RecordedStatement), [folder]));
+    const stop = observeStatements(
+      statementRecorder((line) => records.push(JSON.parse(line) as RecordedStatement), [folder]),
+    );
     try {
       for (const statement of statements) await statement(db);
     } finally {

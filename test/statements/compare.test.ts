@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import { acceptedNulls } from './accepted.ts';
-import { differences } from './compare.ts';
+import { rowDifferences } from './compare.ts';
 import type { DeclaredKind, DeclaredProperty } from './declared.ts';
 import type { DescribedColumn, ValueKind } from './described.ts';
 
@@ -28,7 +28,7 @@ const column = (name: string, value: ValueKind, nullable = false): DescribedColu
 
 /** The differences between one declared property `a` and one selected column `a`. */
 const ofOne = (kinds: readonly DeclaredKind[], value: ValueKind) =>
-  differences({ properties: [property('a', kinds)], others: undefined }, [column('a', value)]);
+  rowDifferences({ properties: [property('a', kinds)], others: undefined }, [column('a', value)]);
 
 describe('the comparison of a declared row with its columns', () => {
   it('accepts each kind of value that the driver makes', () => {
@@ -58,22 +58,22 @@ describe('the comparison of a declared row with its columns', () => {
 
   it('reports a declared property without a column, unless it is optional', () => {
     const properties = [property('a', ['string']), property('b', ['string'], { optional: true })];
-    expect(differences({ properties, others: undefined }, [])).to.deep.equal([
+    expect(rowDifferences({ properties, others: undefined }, [])).to.deep.equal([
       'a is declared as declared, but the statement selects no such column',
     ]);
   });
 
   it('reports a column that is not declared, unless the row takes any name', () => {
-    expect(differences({ properties: [], others: undefined }, [column('a', 'string')])).to.deep.equal([
+    expect(rowDifferences({ properties: [], others: undefined }, [column('a', 'string')])).to.deep.equal([
       'a (type) is selected, but not declared',
     ]);
     const others = property('', ['string']);
-    expect(differences({ properties: [], others }, [column('a', 'string')])).to.deep.equal([]);
+    expect(rowDifferences({ properties: [], others }, [column('a', 'string')])).to.deep.equal([]);
   });
 
   it('reports a column that may be null and is not declared so', () => {
     const of = (nullable: boolean) =>
-      differences({ properties: [property('a', ['string'], { nullable })], others: undefined }, [
+      rowDifferences({ properties: [property('a', ['string'], { nullable })], others: undefined }, [
         column('a', 'string', true),
       ]);
     expect(of(false)).to.deep.equal(['a is declared as declared, but the column may be null']);

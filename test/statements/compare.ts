@@ -8,7 +8,7 @@ import type { DescribedColumn, ValueKind } from './described.ts';
  * - A column that may be null is declared with `null`. A column that may not be null may be declared with it.
  * @returns a sentence for each difference
  */
-export function differences(
+export function rowDifferences(
   { properties, others }: Omit<DeclaredRow, 'at'>,
   columns: readonly DescribedColumn[],
 ): string[] {

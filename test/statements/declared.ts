@@ -117,17 +117,17 @@ class Reader implements DeclaredRows {
     return this.#rows.get(call);
   }
 
-  /** A generic helper has the row of its caller. */
+  /** A generic helper has the row of its caller, which may be generic, too. */
   #rowOfCaller(inner: ts.CallExpression, type: ts.Type, callers: readonly Position[]): DeclaredRow | undefined {
+    let parts = type.isIntersection() ? type.types : [type];
     for (const position of callers) {
       const caller = this.#callAt(position);
       const signature = this.#checker.getResolvedSignature(caller);
       const parameters = signature?.getDeclaration()?.typeParameters ?? [];
       const args = signature ? typeArgumentsOf(this.#checker, signature) : [];
       const types = new Map(parameters.map((one, index) => [this.#checker.getTypeAtLocation(one), args[index]]));
-      const parts = type.isIntersection() ? type.types : [type];
-      const replaced = parts.map((part) => types.get(part) ?? part);
-      if (replaced.every((part) => !this.#isGeneric(part))) return this.#declared(caller, ...replaced);
+      parts = parts.map((part) => types.get(part) ?? part);
+      if (parts.every((part) => !this.#isGeneric(part))) return this.#declared(caller, ...parts);
     }
     throw new CallMissing(`${place(positionOf(inner))}: no caller names the row of this generic call`);
   }

@@ -26,7 +26,7 @@ export type ValueKind =
   | 'object'
   | { readonly arrayOf: ValueKind };
 
-export type Description = { readonly columns: readonly DescribedColumn[] } | { readonly error: string };
+type Description = { readonly columns: readonly DescribedColumn[] } | { readonly error: string };
 
 /** A text of each type, from which the driver's parser makes a value. */
 const samples: Readonly<Record<string, string>> = {

@@ -28,7 +28,7 @@ let note: StatementObserver | undefined;
 export function recordStatements(folder = process.env['TEST_STATEMENTS']): void {
   if (!folder) return;
   mkdirSync(folder, { recursive: true });
-  note = recorder((line) => appendFileSync(path.join(folder, `${process.pid}.jsonl`), `${line}\n`));
+  note = statementRecorder((line) => appendFileSync(path.join(folder, `${process.pid}.jsonl`), `${line}\n`));
   observeStatements(note);
 }
 
@@ -55,7 +55,7 @@ export const recordingArguments: readonly string[] = [
  * @param write gets a line for each different record
  * @param folders with the code whose statements are recorded
  */
-export function recorder(
+export function statementRecorder(
   write: (line: string) => void,
   folders: readonly string[] = checkedFolders,
 ): StatementObserver {

@@ -232,11 +232,11 @@ export async function messageOf(
   const { id: stepId, email: { reply_to: own } = {} } = step as { id: string; email?: { reply_to?: string } };
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneByOrFail(MailSender, { clubId });
-  const version = await db.one<{ compiled: LinkedEmail }>(
+  const version = await db.one<{ compiled: LinkedEmail | null }>(
     sql`SELECT compiled->${stepId}::text AS compiled FROM automation_versions WHERE id = ${run.versionId}`,
   );
-  if (!version) throw new Error(`Run ${run.id} has no version ${run.versionId}`);
-  const { compiled } = version;
+  const compiled = version?.compiled;
+  if (!compiled) throw new Error(`Version ${run.versionId} of run ${run.id} has no compiled e-mail for step ${stepId}`);
   const replyTo = own ?? sender.replyTo;
   const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${unsubscribeToken(vault, { kind: 'automations', studentId })}`;
   const from = await fromOf({ db, vault }, clubId, fromAddress);

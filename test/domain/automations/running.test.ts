@@ -352,7 +352,7 @@ describe('a run', () => {
     const [message] = play.given;
     expect(message?.messageId).to.equal(`<${message?.headers['X-Club-Mail-Id']}@platform.example>`);
     const bounced = { kind: 'bounced', at: play.now(), mailId: undefined, providerId: 'AUTO4F5C11' } as const;
-    expect(await recordEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
+    expect(await recordEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, ignored: 0 });
     const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
     await play.settle();
     expect(await storyOf(next)).to.equal('completed: mail bounced');

@@ -413,13 +413,16 @@ describe('recorded successes of a process (HOOK-19)', () => {
   it('use one generic plan, which scans no partition completely and skips partitions out of range', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
+    const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
     const db = watching(deps.db, async (tx) => {
-      const plans = await tx.one<{ count: number }>(
-        sql`SELECT custom_plans::int AS count FROM pg_prepared_statements WHERE name = 'record_succeeded'`,
+      const statement = await tx.one<{ customPlans: number; types: string[] }>(
+        sql`SELECT custom_plans::int AS "customPlans", parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'record_succeeded'`,
       );
-      customPlans.push(plans?.count ?? NaN);
+      if (!statement) throw new Error('The connection has not prepared the statement.');
+      customPlans.push(statement.customPlans);
+      const values = statement.types.map((type) => (type.endsWith('[]') ? `'{}'` : (scalars[type] ?? '5')));
       const explained = await tx.manager.query<{ 'QUERY PLAN': string }[]>(
-        `EXPLAIN EXECUTE record_succeeded ('{}', '{}', '{}', '{}', '{}', '{}', '{}', 5, '{}', '${newId()}', '${newId()}', now(), now())`,
+        `EXPLAIN EXECUTE record_succeeded (${values.join(', ')})`,
       );
       steps.push(...explained.map((step) => step['QUERY PLAN']));
     });

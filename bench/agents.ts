@@ -38,7 +38,7 @@ export async function benchAgents(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** One-time work is over after this. @returns the request that the model's service gets for a question */
+/** Asks the first questions, so that one-time work is done before the measurement. @returns the request that the model's service gets for a question */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {
   await server.obey({ recite: { deltas: 20, characters: 24 } });
   for (let index = 0; index < warmUpQuestions; index += 1) await askProduct(pick(apis, index), pick(students, index));

@@ -20,16 +20,16 @@ import { onFreshStack, progress, quantile, report } from './support.ts';
 const rounds = 6;
 /** Files that are completed together. */
 const files = 10;
-/** The interval of the health requests meanwhile. */
+/** The interval of the health requests during the completions. */
 const everyMs = 5;
 const aloneMs = 5_000;
-/** Milliseconds of the p99. */
+/** The target of the p99 of `/healthz`, in milliseconds. */
 const aim = 50;
 /** The target of the p95 of a session, as a multiple of the p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** Runs only when named. */
+/** These measurements run only when they are named. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -48,7 +48,7 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB. Each once cost seconds. */
+/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of these files. */
 const hostile = [
   archiveOfManyEntries(),
   jpegOfManySegments(),

@@ -43,7 +43,7 @@ const searches = {
   symbols: '%',
 };
 
-/** One list each: the first page, whole and with each filter. */
+/** Each read is the first page of one list, without a filter or with one of its filters. */
 const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<string, Read>>>> = {
   students: {
     all: students({}),

@@ -33,7 +33,7 @@ const rounds = 5;
 const secondsARound = 4;
 /** Parallel requests: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
-/** Sales of a round, and the facts of each. */
+/** The number of sales of a round, and the number of facts of each sale. */
 const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
@@ -104,7 +104,7 @@ function nextNotice(): string {
 
 const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** No worker runs meanwhile, so that only the receipt is measured. */
+/** No worker runs during this measurement, so only the receipt is measured. */
 async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
   const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
   progress('warming up');
@@ -143,7 +143,7 @@ async function acceptedPerSecond(port: number, path: string): Promise<number> {
   return result.requests.total / result.duration;
 }
 
-/** From the first notice until the last fact has reached the receiver. */
+/** Measures the time from the first notice until the last fact has reached the receiver. */
 async function measureDelivered(
   { stack, launch }: Bench,
   source: DataSource,
@@ -188,7 +188,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** The number of locks of the count, the time of each, and the free time in between. */
+/** The number of locks of the count, the duration of each lock, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;

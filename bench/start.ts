@@ -60,7 +60,7 @@ export async function benchStart(selection: readonly string[]): Promise<void> {
   }
 }
 
-/** Starts the program, and ends it. @returns milliseconds until `/readyz` answers 200 */
+/** Starts the program, waits until it is ready, and ends it. @returns milliseconds until `/readyz` answers 200 */
 async function msToReady(
   args: readonly string[],
   portVariable: string,

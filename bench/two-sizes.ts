@@ -9,7 +9,7 @@ import { median, onFreshStack, progress, quantile, report } from './support.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
 const samples = 200;
-/** Consecutive phases of a measurement. */
+/** The number of consecutive phases of a measurement. */
 const spells = 5;
 const warmUps = 20;
 

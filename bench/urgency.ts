@@ -31,9 +31,9 @@ const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not come by then counts with this time: the figure is bad, not missing. */
+/** A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the figure worse. */
 const arrivalLimitMs = 30_000;
-/** The time for which bulk runs before a round with bulk, and the longest wait of a round without bulk until running bulk ends. */
+/** The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk work ends. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
 /** The target, as a multiple of the p95 without invitations. */
@@ -131,7 +131,7 @@ async function measureRounds(scene: Scene): Promise<void> {
   }
 }
 
-/** Asks for codes and questions at a steady rate. @returns the milliseconds to each mail's arrival, and to the first words */
+/** Asks for codes and questions at a steady rate. @returns the milliseconds until each mail arrived, and until the first words of each answer */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();
   const words: Promise<number>[] = [];
@@ -190,7 +190,7 @@ async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   );
 }
 
-/** Postpones the queued rows by a day, or makes them due. The sweeper would wake overdue mails. */
+/** Postpones the queued rows by a day, or makes them due. The sweeper would wake rows that stay due. */
 async function setAside(source: DataSource, aside: boolean): Promise<void> {
   const at = aside ? `now() + interval '1 day'` : 'now()';
   await source.query(
@@ -200,7 +200,7 @@ async function setAside(source: DataSource, aside: boolean): Promise<void> {
   await source.query('VACUUM ANALYZE wakes');
 }
 
-/** Started bulk runs continue for a while. */
+/** Waits, because bulk runs that have started continue for a while. */
 async function untilNoneIsUnderWay(source: DataSource): Promise<void> {
   const isOver = async () => {
     const [row] = await source.query<{ count: number }[]>(

@@ -45,7 +45,7 @@ export async function askProduct(
   throw new Error('A stream ended before its answer.');
 }
 
-/** The same request to the model as the product's, with another question. */
+/** Sends the product's request to the model by the bare SDK, with another question. */
 export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,

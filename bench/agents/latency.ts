@@ -6,11 +6,11 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const questions = 60;
-/** The length of each answer: about a second. */
+/** The script of each answer, which takes about a second. */
 const recite = { deltas: 50, characters: 24 };
 const delayMs = 20;
 
-/** @param request to the model, as the product makes it */
+/** @param request the request that the product sends to the model */
 export async function measureLatency(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
   const { server, apis, students } = scene;
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });

@@ -1,4 +1,4 @@
-/** A proxy to Postgres that delays answers: it adds the delay to every statement that waits for the previous one. */
+/** A proxy to Postgres that delays answers: every statement that waits for the previous statement takes longer by the delay. */
 import { once } from 'node:events';
 import net from 'node:net';
 

@@ -9,7 +9,7 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** One of this many messages is refused at its first attempt. */
+/** Receivers refuse one in this many messages at its first attempt. */
 const refusedOneIn = [100, 10] as const;
 /** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);

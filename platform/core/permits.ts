@@ -8,9 +8,9 @@ export interface Permits<Key> {
   /** @returns releases the permit; undefined if no permit is free for the key */
   tryAcquire(key: Key): ReleasePermit | undefined;
   /**
-   * The retry time of work without a permit. The retries of a key follow one another at the pace at which its work ends.
+   * The retry time of work without a permit. The retries of a key follow one another as fast as work of the key ends and releases permits.
    * @param now Unix milliseconds
-   * @returns when to try again, in Unix milliseconds
+   * @returns the time of the next try, in Unix milliseconds
    */
   retryAt(key: Key, now: number): number;
 }

@@ -1,12 +1,12 @@
 /**
  * A pool of permits that clubs share, for example one permit for each thread of a process (ENG-20). A club gets one more permit only if it
- * holds fewer permits than are free. A single club therefore holds half of them, and a second club half of the rest.
+ * holds fewer permits than are free. A single club therefore holds half of the permits, and a second club holds half of the remaining permits.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
-/** Whose work holds the permit. */
+/** The club, and perhaps the person, whose work holds the permit. */
 export interface PermitHolder {
   clubId: Id;
   /** The person who waits for the work, if there is one. */
@@ -39,7 +39,7 @@ interface Waiter {
 /** The permits of a club, and the duration of its work. */
 interface ClubUse {
   permits: number;
-  /** The average duration of its work, in milliseconds. The newest piece of work counts half. */
+  /** The average duration of its work, in milliseconds. The newest duration has a weight of one half. */
   durationMs: number | undefined;
   /** The latest time that `retryAt` returned, in Unix milliseconds. */
   lastRetryAt: number;
@@ -48,7 +48,7 @@ interface ClubUse {
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
 /** The assumed duration of work, until the first work of the club has ended. */
 const unknownMs = 1_000;
-/** The limit of a counted duration, because other work of the club may be short. */
+/** A longer duration counts as this duration, because other work of the club may be short. */
 const longestWorkMs = 15_000;
 /** The longest wait until a retry. Longer waits get a random time in the second half of it. */
 const longestWaitMs = 2 * 60_000;
@@ -111,7 +111,7 @@ export function createClubPermits(
       if (!waiter) return;
       const others = leaveLine(clubId, waiter);
       lines.delete(clubId);
-      if (others.length > 0) lines.set(clubId, others); // behind the other clubs
+      if (others.length > 0) lines.set(clubId, others); // moves the club behind the other clubs
       waiter.end(tryAcquire(clubId));
     }
   }

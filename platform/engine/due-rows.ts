@@ -58,8 +58,8 @@ export function ageOfDueRows(source: DataSource): Sql {
 }
 
 /**
- * @param ask is called with the `FROM … WHERE …` of a kind of due rows and its time column. It returns `each`, the value for this kind,
- * and `together`, which combines the kinds.
+ * @param ask receives the `FROM … WHERE …` of a kind of due rows and its time column. It returns two pieces of SQL: `each` is the value
+ * for this kind, and `together` combines the kinds.
  */
 function ofDueRows(
   source: DataSource,

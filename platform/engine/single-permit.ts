@@ -24,7 +24,7 @@ export function createSinglePermit({
   let isFree = true;
   /** The number of permits that were granted so far. */
   let count = 0;
-  /** For each club, the number of its last permit. The club with the newest permit is at the end. */
+  /** The number of the last permit of each club. The club with the newest permit is at the end. */
   const lastOf = new Map<Id, number>();
   /** For each waiting club, the time of its last try. */
   const waiting = new Map<Id, number>();

@@ -11,7 +11,7 @@ import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type Workflow
 
 /** The time after which an overdue row without a lease counts as lost: its workflow is lost, or the workers are overloaded. */
 export const overdueMs = 2 * 60_000;
-/** The row limit of each query in a round. After a total loss Temporal gets its runs back in steps. */
+/** The row limit of each query in a round. If Temporal has lost all runs, the rounds restart them in portions. */
 const rescuedARound = 500;
 /** The limit of a query, so that all queries of a round end within the minute of the activity. */
 const longestQueryMs = 5_000;
@@ -93,7 +93,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work comes first (ENG-15). An overdue mail stays in its queue.
+    // If many rows are overdue, new work has priority over them (ENG-15). A row with its own priority, such as a mail, keeps this priority, and so its queue.
     const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk

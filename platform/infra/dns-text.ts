@@ -8,7 +8,7 @@ import { promises as dns } from 'node:dns';
  */
 export type ResolveText = (name: string) => Promise<readonly string[]>;
 
-/** Working name servers answer sooner. A caller does not wait longer. */
+/** The time limit of a query. Working name servers answer sooner. */
 const limitMs = 5_000;
 /** The answers of a name server if the record or the name does not exist. */
 const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
@@ -16,7 +16,7 @@ const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
 /** @param servers name servers as `address:port`, instead of the machine's */
 export function textResolver(servers: readonly string[] = []): ResolveText {
   return async (name) => {
-    // One resolver for each query, so that a cancelled query ends no other query.
+    // Creates a resolver for each query, so that a cancelled query does not end other queries.
     const resolver = new dns.Resolver({ timeout: 1_500, tries: 2 });
     if (servers.length > 0) resolver.setServers(servers);
     const limit = setTimeout(() => resolver.cancel(), limitMs);

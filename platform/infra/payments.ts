@@ -47,7 +47,7 @@ export interface PaymentProcessor {
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
    * Reads all payments of the customer, a few hundred at most, because clocks may differ.
-   * @returns the outcome of the charge for an add-on, if there is one
+   * @returns the outcome of the charge for an add-on; undefined if there is no charge
    * @throws Stripe.errors.StripeError
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
@@ -142,7 +142,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
-  requires_action: 'declined', // The customer would have to act, and is not present.
+  requires_action: 'declined', // The customer would have to act, but is not present.
   canceled: 'declined',
 };
 

@@ -25,7 +25,7 @@ export interface StripperOptions {
   images?: 'none' | 'library' | 'web';
 }
 
-/** A decided piece: the length of the input that it covers, and its output text. */
+/** A decided piece of the input: its length in the input, and the text that replaces it. */
 interface Taken {
   length: number;
   text: string;
@@ -155,7 +155,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     mayBeAddress = (wordStart === 0 && mayBeAddress) || ofAddress.test(piece.slice(wordStart));
   }
 
-  /** Decides about one character with a special meaning. */
+  /** Decides the output for one character with a special meaning. */
   function decideMark(at: number, isEnd: boolean): Taken | undefined {
     const character = rest.charAt(at);
     if (character === '\n') {
@@ -215,7 +215,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
         if (spanEnd === read.length && !isWhole) return undecided;
         if (index === 0 || closing.length !== opening.length) continue;
         const span = read.slice(0, spanEnd);
-        if (span.includes('|')) break; // renderers divide the cells of a table before they look for code
+        if (span.includes('|')) break; // renderers divide a line of a table into cells before they look for code
         return { length: spanEnd, text: span };
       }
       if (!isWhole) return undecided;

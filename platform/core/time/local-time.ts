@@ -19,7 +19,7 @@ export interface DayWindow {
   to: number;
 }
 
-/** The number of days in which an opening is searched. A window can be inside the hour that a clock change skips. */
+/** The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not open on that day. */
 const daysSearched = 3;
 
 /**

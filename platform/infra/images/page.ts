@@ -12,10 +12,10 @@ const drawing: PictureProcess = {
 
 /**
  * @param pdf an uploaded file of at most 100 MB
- * @param box the page fills it
+ * @param box the box that the page fills
  * @param options.signal ends the process
- * @param options.bounds replaces the bounds in tests
- * @returns undefined if no page can be rendered without a password, in time and in memory
+ * @param options.bounds the bounds that tests use instead of the usual bounds
+ * @returns undefined if no page can be rendered within the bounds, or if the file needs a password
  * @throws the error of the input stream, the signal's reason, and Error if the process failed for another reason
  */
 export async function drawFirstPage(

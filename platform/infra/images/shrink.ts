@@ -1,7 +1,7 @@
 /** Shrinks images. */
 import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** Much longer than the largest image takes. The pixel limit bounds the rest of its memory. */
+/** The limits of the process. They are much larger than the largest image needs. The pixel limit bounds the rest of its memory. */
 const shrinking: PictureProcess = {
   module: new URL('shrink-child.mjs', import.meta.url),
   workMs: 90_000,

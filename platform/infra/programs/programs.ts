@@ -37,7 +37,7 @@ export async function lookUp(program: string, searchPath: string): Promise<Looku
   return { files, unusable };
 }
 
-/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason */
+/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason why it is not executable */
 async function whyNotExecutable(file: string): Promise<string | undefined> {
   try {
     if (!(await stat(file)).isFile()) return 'is no file';
@@ -60,7 +60,7 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
  * @param program a path, or a name on the PATH
  * @param options.env its whole environment; if absent, the environment of this process
  * @returns its standard output, then its standard error
- * @throws Error a clause that continues the program's name and quotes the last words of its output
+ * @throws Error with a clause that follows the program's name in a message, and quotes the last words of the output
  */
 export function askProgram(
   program: string,
@@ -71,7 +71,7 @@ export function askProgram(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // Its own process group, so that the children of a script end with it.
+      detached: true, // The program has its own process group, so that the children of a script end with the script.
       ...(env !== undefined && { env }),
     });
     const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };

@@ -31,7 +31,7 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** The bytes of an upload in memory. One part at a time, with the smallest size that S3 accepts. */
+/** The bytes of an upload that are in memory: one part, with the smallest size that S3 accepts. */
 const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
@@ -78,7 +78,7 @@ export interface ObjectStore {
   /**
    * @param signal ends the reading
    * @param part a range inside the file; the whole file if absent
-   * @returns the file's bytes, which throw if the store is silent for some time; undefined if the file does not exist
+   * @returns the bytes of the file; undefined if the file does not exist. Reading them throws if the store is silent for some time
    */
   stream(
     key: string,
@@ -123,12 +123,12 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
   /**
    * Completes the file of a resumable upload whose parts are all stored.
-   * @param length of the whole file, in bytes
+   * @param length the length of the whole file, in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
   /** Removes every file and upload whose key has this prefix, as `remove` does, except the keys to keep. */
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
-  /** Aborts unfinished uploads to this file. Its last version stays. */
+  /** Aborts unfinished uploads to this file. The newest version of the file stays. */
   endUploads(key: string): Promise<void>;
   /**
    * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
@@ -291,7 +291,7 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // Used once, and its measured clock difference must not affect other clients.
+      const own = new S3Client(clientConfig(storage)); // This client is used once, and the clock difference that it measures must not affect other clients.
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),
@@ -320,13 +320,13 @@ async function copyInParts(
     }
   };
   await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
-    failed.abort(); // The other parts then stop.
+    failed.abort(); // Stops the requests for the other parts.
     throw error;
   });
   await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
-/** @throws Error if no bytes come for as long as an answer may take */
+/** @throws Error if no bytes come within the time limit of an answer */
 async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   const silence = setTimeout(() => body.destroy(new Error('The store sent no bytes in time')), answerMs);
   try {

@@ -24,7 +24,7 @@ import { createTracer } from './tracer.ts';
 /** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Outside of spans, and in an unsampled trace, instrumentations must do no work. */
+/** Returns whether no span is active. Instrumentations must do no work outside of spans and in an unsampled trace. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
 /** The packages that are wrapped when they are loaded. All other modules stay unwrapped, including the service's own. */
@@ -59,7 +59,7 @@ export function hookPackages(): void {
 }
 
 /**
- * Switches tracing on for any receiver of spans: tests have a receiver in memory.
+ * Switches tracing on for any receiver of spans. Tests pass a receiver in memory.
  * @param exported the receiver of spans, in batches or one by one
  * @returns the tracer, which can also end tracing
  */
@@ -77,7 +77,7 @@ export function traceWith(
   const sdk = new NodeSDK({
     sampler,
     resource: defaultResource().merge(resource),
-    resourceDetectors: [envDetector], // OTEL_RESOURCE_ATTRIBUTES only; the other detectors reveal users and command lines
+    resourceDetectors: [envDetector], // reads only OTEL_RESOURCE_ATTRIBUTES, because the other detectors reveal users and command lines
     metricReaders: [], // Prometheus has the metrics, and logs are lines of output.
     logRecordProcessors: [],
     textMapPropagator: null, // Receivers, the model, the payment processor and S3 get no trace ids.

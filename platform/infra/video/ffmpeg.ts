@@ -18,7 +18,7 @@ const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] 
 /**
  * Only the file decides whether there is an ffmpeg, because an exit code does not distinguish an error of the program from a limit.
  * @param executable a path, or a name on the PATH
- * @param args of ffmpeg; `-progress` is added
+ * @param args the arguments of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far
  * @param options.signal ends ffmpeg
  * @throws the signal's reason

@@ -33,7 +33,7 @@ export const schemaBehind = (): string => `The schema is behind this version: ru
 
 /**
  * Checks the clock, the schema, the limits of the role, prepared statements, and whether a listener receives notifications.
- * @param build that reads the schema; undefined in a checkout
+ * @param build the build that reads the schema; undefined in a checkout
  * @returns a sentence for each mistake, which says what to do
  */
 export async function databaseMistakes(
@@ -46,7 +46,7 @@ export async function databaseMistakes(
       url,
       async (client) => {
         const clock = clockMistakes(database);
-        // One after another, because the checks share a connection.
+        // The checks run one after another, because they share a connection.
         const checks = [
           await asFarAsPossible(schemaMistakes(client, build)),
           await asFarAsPossible(limitMistakes(client)),

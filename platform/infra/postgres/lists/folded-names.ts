@@ -27,8 +27,8 @@ const batch = 1_000;
 
 /**
  * Folds one batch of the names that are older than the triggers. Safe to repeat and to run twice at the same time.
- * @param columns of names, each with a column `…_folded` and a trigger that writes it
- * @returns how many rows were folded, and whether more may remain
+ * @param columns the columns of names, each with a column `…_folded` and a trigger that writes the folded name
+ * @returns the number of rows that were folded, and whether more rows may remain
  */
 export async function foldOldNames(
   db: Database,

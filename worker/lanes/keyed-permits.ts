@@ -3,7 +3,7 @@ import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/co
 
 /** The number of keys whose durations are stored. The oldest key is deleted first. */
 const rememberedKeys = 10_000;
-/** The assumed duration before the first attempt of a key has ended: the time limit of an attempt. */
+/** The assumed duration until the first attempt of a key has ended. It is the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
  * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3).
@@ -20,7 +20,7 @@ export interface KeyedPermits extends Permits<string> {
   report(key: string, durationMs: number): void;
 }
 
-/** @param capacity permits of each key @param random a random number from 0 to 1 */
+/** @param capacity the number of permits of each key @param random a random number from 0 to 1 */
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();

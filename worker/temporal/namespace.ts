@@ -19,7 +19,7 @@ const keyword = 2;
 /** gRPC codes. The last three mean that a server refuses operator calls: permission denied, unimplemented, unauthenticated. */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
 
-/** The frontends of a cluster find a new namespace or search attribute only after some seconds. */
+/** The time to wait for a new namespace or search attribute. The frontends of a cluster find it only after some seconds. */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
@@ -72,7 +72,7 @@ async function ensureNamespace({ workflowService }: Services, namespace: string,
   return 'there';
 }
 
-/** @returns the missing attributes that the server does not let us create */
+/** @returns the missing attributes that the server does not allow us to create */
 async function ensureSearchAttributes(services: Services, namespace: string, say: Say): Promise<readonly string[]> {
   const missing = await patiently(() => missingAttributes(services, namespace));
   if (missing.length === 0) {
@@ -94,7 +94,7 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
   return [];
 }
 
-/** Calls as an operator, who sees the types. If the server refuses this, a query by a missing attribute is invalid. */
+/** Calls the operator service, which also returns the types. If the server refuses this call, the function queries by each attribute, because a query by a missing attribute is invalid. */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
     const { customAttributes } = await operatorService.listSearchAttributes({ namespace });

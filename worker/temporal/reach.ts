@@ -15,7 +15,7 @@ const withinMs = 3_000;
 const refusals: readonly number[] = [7, 16];
 /** The error of the workers' connection if the system has no certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;
-/** The text of refusals on that connection. */
+/** The text of refusals on the workers' connection. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
 /**
@@ -47,7 +47,7 @@ export const unseenNamespace = (namespace: string, error: unknown): string =>
   `Temporal does not show us the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`;
 
 /**
- * Tests the connection before gRPC, which would retry for long without a reason.
+ * Tests the connection before gRPC uses it, because gRPC would retry for a long time without a reason.
  * @returns a sentence for operators; undefined if the server uses TLS like us, or is slow
  */
 export async function tlsMismatch(

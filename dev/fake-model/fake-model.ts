@@ -34,11 +34,11 @@ export interface FakeModel {
   readonly url: string;
   /** Oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
-  /** Scripts for the next requests, one script for each request, in order. The rule has priority. */
+  /** Queues scripts for the next requests, one script for each request, in order. The rule has priority over the queue. */
   next(...scripts: readonly Script[]): void;
   /** A function that chooses the script of each request; undefined removes it. */
   rule(rule: Rule | undefined): void;
-  /** Resolves with the first `count` requests after their arrival. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
   /** The number of connections that were opened so far. */
   connections(): number;
@@ -51,7 +51,7 @@ export interface FakeModel {
 
 const largestBody = 32 * 1024 * 1024;
 
-/** Starts it on 127.0.0.1. */
+/** Starts the fake model on 127.0.0.1. */
 export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions = {}): Promise<FakeModel> {
   const requests: SeenRequest[] = [];
   const queue: Script[] = [];

@@ -108,7 +108,7 @@ export function unitOf(file: string): string {
 
 /**
  * @param fold returns the name of a unit in the graph
- * @returns the arrows between different units, by their names
+ * @returns the arrows between different units, sorted by the names of the units
  */
 export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {
   const between = imports.flatMap((one) => {
@@ -132,7 +132,7 @@ export function arrowsOf(imports: readonly Import[], fold = (unit: string) => un
     );
 }
 
-/** @returns the place of a unit in the order of folders, from 0; -1 for an unknown one */
+/** @returns the level of a unit in the order of folders, from 0; -1 for an unknown unit */
 const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
 
 /** @returns the highest level of a folder and of its subfolders; -1 for an unknown folder */

@@ -72,7 +72,7 @@ export function judgeAdvisories(
 
 const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
-/** @param answer of `npm audit --json` @returns the report; or the reason why there is none, without the registry's address */
+/** @param answer the output of `npm audit --json` @returns the report; or the reason why there is no report, without the registry's address */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
   let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
   try {

@@ -96,7 +96,7 @@ function joinedTextOf({ expression, arguments: given }: ts.CallExpression, const
 /** Ajv compiles them with this flag. */
 const flagsOfAjv = 'u';
 
-/** @param document the bundled contract @returns its patterns, and the names of its formats */
+/** @param document the bundled contract @returns the patterns of the contract, and the names of its formats */
 export function patternsOfContract(document: unknown): { patterns: Pattern[]; formats: Set<string> } {
   const patterns = new Map<string, Pattern>();
   const formats = new Set<string>();

@@ -23,7 +23,7 @@ export interface Certificate {
 }
 
 export interface IssueOptions {
-  /** Whether the certificate is already expired, since yesterday. */
+  /** Whether the certificate expired yesterday, for tests of expired certificates. */
   readonly expired?: boolean;
   /** Whether the certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;

@@ -18,7 +18,7 @@ const heartbeatMs = 15_000;
 /**
  * Runs one command without a shell.
  * @returns its standard output, then its standard error
- * @throws Error with the last lines of the output, or the reason why it did not start
+ * @throws Error with the last lines of the output, or with the reason why the command did not start
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const startedAt = Date.now();

@@ -44,7 +44,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Finds as many free ports as names. It binds all of them until the last is known, so that they differ. */
+/** Finds a free port for each name. It binds all ports until the last port is known, so that the ports differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -55,7 +55,7 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
 /** Below the ports of outgoing connections on Linux. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/** Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port meanwhile. */
+/** Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port between the end of a server and its restart. */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -94,7 +94,7 @@ export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Some systems let us listen on 127.0.0.1 while another process listens on every address, so it tries to connect first.
+  // Some systems let us listen on 127.0.0.1 while another process listens on every address. So this function first tries to connect.
   if (await accepts(port)) return false;
   try {
     await close(await listen(port));

@@ -107,7 +107,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(partsToStart.map(startPart));
-    // Only for our own database. For other databases `setup` does that, and a start reports what is missing.
+    // Sets the limits only in our own database. In other databases `setup` sets them, and a start reports missing limits.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
     partsToStart.forEach(watch);

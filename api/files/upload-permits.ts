@@ -26,8 +26,8 @@ export const resumableUploads: Settings = {
   releaseMs: givingWayMs,
 };
 /**
- * For files in one request (MED-29), whose bytes never wait in memory. No such request returns its permit early, because the file would
- * have to start again.
+ * The bounds of uploads in one request (MED-29), whose bytes never wait in memory. Such a request never returns its permit early, because
+ * the client would have to send the whole file again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
@@ -38,7 +38,7 @@ export const singleUploads: Settings = {
 
 export interface Writer {
   clubId: Id;
-  /** Null if the file belongs to the club. */
+  /** The student who owns the file; null if the file belongs to the club. */
   ownerId: Id | null;
   /** @returns the number of bytes that have been received */
   bytesRead(): number;
@@ -79,7 +79,7 @@ interface Holder extends Writer {
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * Excludes requests that are returning their permit, and includes the requests that wait for it. So no bound is exceeded during the
+   * The count excludes requests that are returning their permit, and includes requests that wait for such a permit. So no bound is exceeded during the
    * exchange.
    */
   const holders = new Set<Holder>();
@@ -93,7 +93,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
-    // A club cannot take a permit from a club with as few permits.
+    // A club can take a permit only from a club that has more permits.
     return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 

@@ -56,8 +56,8 @@ export interface Call {
 export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // One counter after the other: if a narrow network is above its limit, the call does not count for the wider network, which has other
-  // subscribers.
+  // The counters are charged one after the other. If a narrow network is above its limit, the call does not count for the wider network,
+  // which has other subscribers.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 

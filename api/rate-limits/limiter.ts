@@ -97,7 +97,7 @@ const windowsRemembered = 2;
  */
 const spentRemembered = 10_000;
 
-/** One counter after the other: a call that finds a counter used up does not charge the counters after it. */
+/** Charges the counters one after the other. A call that finds a counter used up does not charge the following counters. */
 async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
   for (const one of counters) if (!(await one.has())) return false;
   return true;

@@ -26,7 +26,7 @@ const pollersWithinMs = 10 * 60_000;
 /** The server informs all task queues within this time, or reports its progress. */
 const propagatedWithinMs = 60_000;
 const lookEveryMs = 500;
-/** A poller that polled within this time still runs, because a poll lasts a minute at most. */
+/** A poller whose last poll is within this time still runs, because a poll lasts a minute at most. */
 const pollerIsThereMs = 2 * 60_000;
 
 /** Codes of gRPC. */

@@ -10,7 +10,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/keys/vault.ts';
 
-/** The maximum number of unreadable rows that it names. */
+/** The maximum number of unreadable rows that the command names. */
 const rowsNamed = 1_000;
 /** The number of values of a column between two progress lines. */
 const valuesALine = 10_000;

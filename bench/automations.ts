@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- automations [throughput | waiting | burst | reads]`: runs and steps a second compared with the bare engine; the
- * worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects others; reads with a million runs.
+ * `npm run bench -- automations [throughput | waiting | burst | reads]`. `throughput` measures runs and steps a second, compared with the
+ * bare engine. `waiting` measures the worker's cost of 20,000 waiting runs. `burst` measures how soon 5,000 runs end their waits, and how
+ * that affects other clubs. `reads` measures reads with a million runs.
  */
 import { measureReads } from './automations/reads.ts';
 import { measureThroughput } from './automations/throughput.ts';

@@ -20,7 +20,10 @@ import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
 
-/** A request is repeated, and only the shortest time counts, because earlier times may include the loading of code or the collection of other garbage. */
+/**
+ * A request is repeated, and only the shortest time counts, because earlier times may include the loading of code or the collection of
+ * other garbage.
+ */
 const times = 3;
 /** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];

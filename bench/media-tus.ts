@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- media tus`: a video of two gigabytes by tus, compared with bare multipart uploads of the same bytes to the same
- * store. One bare upload has as many parallel parts as ours, and another one has four. It also measures the API's memory (MED-26).
+ * store. One bare upload has as many parallel parts as ours, and another upload has four. It also measures the API's memory (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';

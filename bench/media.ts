@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- media`: the effect on other callers when ten hostile files are completed together (DEC-54). It calls `/healthz` and
+ * `npm run bench -- media`: measures the effect on other callers when ten hostile files are completed together (DEC-54). The suite calls
+ * `/healthz` and
  * reads another person's session, with and without this load. The API's event loop must stay free, so the main figure is the p99 of
  * `/healthz`.
  */
@@ -48,7 +49,10 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of these files. */
+/**
+ * A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of
+ * these files.
+ */
 const hostile = [
   archiveOfManyEntries(),
   jpegOfManySegments(),

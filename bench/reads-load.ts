@@ -21,7 +21,10 @@ const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Names of people: about 3,000 pairs, so that some hundreds of a million students share each pair. One student has a name that no other student has. */
+/**
+ * Names of people: about 3,000 pairs, so that some hundreds of a million students share each pair. One student has a name that no other
+ * student has.
+ */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Maria', 'Ada', 'João', 'Ana', 'Pedro', 'Lucas', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Linus', 'Margaret', 'Ken', 'Radia'])[1 + mixed % 14] || ' ' ||
   (ARRAY['Silva', 'Lovelace', 'Santos', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Hamilton', 'Perlman', 'Okonkwo'])[1 + mixed / 14 % 10] ||
@@ -67,7 +70,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
   } finally {

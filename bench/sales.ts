@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- sales`: accepted notices a second, compared with a bare Koa route that inserts the same row. Sales of one club a
- * second whose three facts reach its endpoint: an account, a purchase and an access. And how long a sale waits while transactions lock
- * its club's count of students for 11 s each, which no import does any more (ENG-17).
+ * `npm run bench -- sales`: measures three things. The first is accepted notices a second, compared with a bare Koa route that inserts
+ * the same row. The second is the sales of one club a second whose three facts (an account, a purchase and an access) reach its endpoint.
+ * The third is how long a sale waits while transactions lock its club's count of students for 11 s each. No import locks the count for so
+ * long any more (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';

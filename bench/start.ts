@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- start`: the time of API and worker from their start to their first ready answer, for a build and for this checkout,
- * alternately.
+ * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. Measurements of a build and
+ * of this checkout alternate.
  */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- timing`: whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with known
+ * `npm run bench -- timing` finds out whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with
+ * known
  * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The suite also measures calls
  * whose mail is withheld, because the address has used up its mails of an hour.
  */
@@ -143,7 +144,7 @@ function post(port: number, path: string, body: object): Promise<Response> {
   });
 }
 
-/** @throws Error for an unexpected answer */
+/** @throws Error if an answer is unexpected */
 async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
   const begin = performance.now();
   const answer = await post(port, path, body);

@@ -1,4 +1,4 @@
-/** The same read with 1,000 and with 1,000,000 records: p95, its growth, and its index. */
+/** Measures one read with 1,000 and with 1,000,000 records: the p95, its growth, and the index that the read uses. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- urgency`: how long people wait with and without 50,000 queued invitations of the same club (ENG-15): for a sign-in
- * code's mail, and for the first words of an answer. Rounds with and without invitations alternate, and their medians are compared, so
- * that other load affects both.
+ * `npm run bench -- urgency`: measures how long people wait for the mail of a sign-in code, and for the first words of an answer
+ * (ENG-15). It compares rounds with and without 50,000 queued invitations of the same club. The rounds alternate, and their medians are
+ * compared, so that other load affects both kinds of rounds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -33,7 +33,10 @@ const everyMs = 300;
 const rounds = 3;
 /** A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the figure worse. */
 const arrivalLimitMs = 30_000;
-/** The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk work ends. */
+/**
+ * The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk
+ * work ends.
+ */
 const underWayMs = 5_000;
 const drainMs = 60_000;
 /** The target, as a multiple of the p95 without invitations. */
@@ -131,7 +134,10 @@ async function measureRounds(scene: Scene): Promise<void> {
   }
 }
 
-/** Asks for codes and questions at a steady rate. @returns the milliseconds until each mail arrived, and until the first words of each answer */
+/**
+ * Asks for codes and questions at a steady rate.
+ * @returns the milliseconds until each mail arrived, and until the first words of each answer
+ */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();
   const words: Promise<number>[] = [];

@@ -21,7 +21,7 @@ function nextQuestion(): string {
 }
 
 /**
- * @param onBegin called with the first piece of the answer
+ * @param onBegin is called when the first piece of the answer arrives
  * @throws Error if it does not end in `done`
  */
 export async function askProduct(

@@ -1,4 +1,4 @@
-/** The rate at which ten API processes read from Postgres while each follows some of 50 answers that are being written. */
+/** Measures how often ten API processes read from Postgres, while they follow 50 answers that workers are writing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';

@@ -4,7 +4,7 @@ import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
 
 export interface Figures {
-  /** From the question to the first piece of its answer, in milliseconds. */
+  /** The time from the question to the first piece of its answer, in milliseconds. */
   readonly firsts: readonly number[];
   /** The time from the question until the model server sent the first piece, in milliseconds. */
   readonly reached: readonly number[];

@@ -1,4 +1,4 @@
-/** Asks one question after the other, with pauses: the time to the first piece of the answer, and the delay of each piece. */
+/** Asks one question after another, with pauses. Measures the time to the first piece of each answer, and the delay of each piece. */
 import Anthropic from '@anthropic-ai/sdk';
 import { report } from '../support.ts';
 import { askBare, askProduct, type StreamedAnswer } from './asking.ts';

@@ -1,6 +1,6 @@
 /**
- * Many simultaneous streams: the delay of their deltas compared with the same number of streams of the bare SDK, the cost of the
- * processes, and lost deltas.
+ * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas. Compares the delay with the same
+ * number of streams of the bare SDK.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,6 @@
-/** Measures operation 9 (the lists of runs, a run's path and the counts of steps) with a thousand and with a million runs of an automation. */
+/**
+ * Measures operation 9: the lists of runs, a run's path and the counts of steps. The automation has a thousand or a million runs.
+ */
 import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
 import { listRuns, readCounts, readRun } from '../../domain/automations/runs.ts';

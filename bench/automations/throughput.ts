@@ -1,4 +1,7 @@
-/** Measures runs and steps a second, from committed facts to ended runs. Compares them with the bare engine, which runs the same number of empty activities. */
+/**
+ * Measures runs and steps a second, from committed facts to ended runs. Compares them with the bare engine, which runs the same number of
+ * empty activities.
+ */
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { progress, reportBeside, type Round } from '../support.ts';

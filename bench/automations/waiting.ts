@@ -1,4 +1,6 @@
-/** The worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects other clubs. */
+/**
+ * Measures the worker's cost of 20,000 waiting runs. Also measures how soon 5,000 runs end their waits, and how that affects other clubs.
+ */
 import { askForCodes, type Mailbox } from '../codes.ts';
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from '../webhooks/pace.ts';

@@ -1,5 +1,6 @@
 /**
- * Notices of a mail provider: events a second that the API records, in requests of 1,000, compared with bare updates of the same rows.
+ * Measures how many events of a mail provider the API records in a second, in requests of 1,000 events. Compares the rate with bare updates
+ * of the same rows.
  */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';

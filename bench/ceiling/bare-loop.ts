@@ -46,7 +46,10 @@ interface Message {
   secret: string;
 }
 
-/** Commits this many messages to these addresses, and then posts them all. @returns messages a second; the time of the commit does not count */
+/**
+ * Commits this many messages to these addresses, and then posts them all.
+ * @returns messages a second; the time of the commit does not count
+ */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {
   await fill(count, urls);
   const started = performance.now();

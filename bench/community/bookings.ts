@@ -22,7 +22,10 @@ const secondsARound = 4;
 const connections = 16;
 /** The number of mentors of each side. One side books through the API, the other side makes bare inserts. */
 const mentors = 100;
-/** The number of students, each of whom may book 30 times an hour. It is not a multiple of the number of mentors, so each student meets every mentor. */
+/**
+ * The number of students. A student may book 30 times an hour. The number is not a multiple of the number of mentors, so each student
+ * meets every mentor.
+ */
 const students = 2_001;
 const minutes = 15;
 const minuteMs = 60_000;
@@ -59,7 +62,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // as autovacuum leaves tables in use
+    await source.query('ANALYZE'); // autovacuum also analyzes tables that are in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {

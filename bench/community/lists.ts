@@ -129,7 +129,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // The posts are ten seconds apart, and the newest is from now. A third belongs to the reader. Of the other posts, about one in fifty
+    // The posts are ten seconds apart, and the newest is from now. A third belongs to the reader. About one in fifty of the other posts
     // is hidden, and one in a hundred is deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)
@@ -185,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -21,7 +21,8 @@ export interface Share {
 export interface Judgement {
   /**
    * Words of the gold text that were read, as a share of the gold words and all extra words. A wrong word instead of a gold word counts
-   * twice: one word is missing, and one word is extra. Each word counts as often as it occurs. Unreadable words are left out; hidden words and repeated headers are not extra.
+   * twice: one word is missing, and one word is extra. Each word counts as often as it occurs. Unreadable words are left out; hidden words
+   * and repeated headers are not extra.
    */
   words: Share;
   /**

@@ -66,7 +66,10 @@ export async function untilParked(
   return now.parked;
 }
 
-/** Acts like an administrator when the receiver works again: sends a test message. The test ignores the breaker, and its success resets the breaker. */
+/**
+ * Acts like an administrator when the receiver works again: sends a test message. The test ignores the breaker, and its success resets the
+ * breaker.
+ */
 export async function sendTestTo({ db, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
   await sendTest({ db, vault }, clubId, endpointId, new Date());
 }

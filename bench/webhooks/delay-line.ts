@@ -10,7 +10,7 @@ export interface DelayLine {
   stop(): void;
 }
 
-/** @param url of the real Postgres */
+/** @param url the address of the real Postgres */
 export async function startDelayLine(url: string): Promise<DelayLine> {
   const address = new URL(url);
   const real = { port: Number(address.port), host: address.hostname };

@@ -30,7 +30,8 @@ const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n
 
 /**
  * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one rare. Only the
- * last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would take three times as long.
+ * last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would take three times as
+ * long.
  * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
@@ -49,7 +50,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
     const { rows } = await client.query<{ id: Id }>(

@@ -1,4 +1,6 @@
-/** The cost of a long history: lists, claims and retention with 10,000 and with 5,000,000 deliveries of one endpoint, in one table. */
+/**
+ * Measures the cost of a long history: lists, claims and retention, with 10,000 and with 5,000,000 deliveries of one endpoint in one table.
+ */
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -76,7 +78,9 @@ async function measureAt(db: Database, history: History, pending: readonly Id[])
   return figures;
 }
 
-/** Each read is the first page of the list: without a filter, by status, by type, by both, or between two times that are not whole hours. */
+/**
+ * Each read is the first page of the list: without a filter, by status, by type, by both, or between two times that are not whole hours.
+ */
 const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
   list: () => ({}),
   'list by status': () => ({ status: 'failed' }),

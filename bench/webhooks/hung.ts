@@ -4,7 +4,10 @@ import { measureDelays, steadily, times } from './pace.ts';
 import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
-/** The interval of facts for each hanging endpoint. So three attempts of each endpoint hang at any time, as long as no delivery is held back. */
+/**
+ * The interval of facts for each hanging endpoint. So three attempts of each endpoint hang at any time, as long as no delivery is held
+ * back.
+ */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;
 const factsAlone = 100;

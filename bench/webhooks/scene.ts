@@ -194,7 +194,7 @@ export async function deliver(db: Database, clubs: readonly BenchClub[], count: 
   );
 }
 
-/** @returns how many deliveries of these clubs have succeeded */
+/** @returns the number of deliveries of these clubs that have succeeded */
 export async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND status = 'succeeded'`,

@@ -1,4 +1,4 @@
-/** Deliveries a second, from committed facts to recorded 2xx, compared with the bare engine. */
+/** Measures deliveries a second, from committed facts to recorded 2xx, and compares them with the bare engine. */
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
@@ -32,7 +32,10 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   reportBeside('deliveries/s', measured);
 }
 
-/** @param steps the number of ordinary activities of each workflow; 0 for one local activity @returns the workflows a second that the engine alone runs */
+/**
+ * @param steps the number of ordinary activities of each workflow; 0 for one local activity
+ * @returns the workflows a second that the engine alone runs
+ */
 export async function bareEngine(port: number, count: number, steps = 0): Promise<number> {
   const signal = AbortSignal.timeout(30_000 + 100 * count * (steps + 1));
   const answer = await fetch(`http://127.0.0.1:${port}/run?count=${count}&steps=${steps}`, { signal });

@@ -15,7 +15,7 @@ const conversion = 1;
 
 type Report = (line: string) => void;
 
-/** @returns the directory of the corpus @throws Error that says why a package is unavailable */
+/** @returns the directory of the corpus @throws Error with the reason why a package is unavailable */
 export async function obtainHandbooks(env: Environment, report: Report): Promise<string> {
   const name = `handbooks-${administratorsHandbook.version}-${gnomeHelp.version}-${conversion}`;
   const cache = cacheDirectory(env);
@@ -28,7 +28,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
     await unpack(await obtainPackage(administratorsHandbook, work, report), administrators);
     await unpack(await obtainPackage(gnomeHelp, work, report), gnome);
     await convertHandbooks(administrators, gnome, path.join(work, name));
-    // Another run was faster, with an equal result.
+    // Another run was faster, and its result is equal.
     await rename(path.join(work, name), corpus).catch(async (error: unknown) => {
       if ((await readdir(corpus).catch(() => [])).length === 0) throw error;
     });
@@ -47,7 +47,7 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // A machine without package lists, or with another release of Debian: its mirror has the file under the same path.
+    // A machine may have no package lists, or another release of Debian. Its mirror still has the file under this path.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),

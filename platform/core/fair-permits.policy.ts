@@ -1,6 +1,7 @@
 /**
  * Shares the permits of a process among clubs without a queue (DEC-121). A club gets another permit only while it has fewer permits than
- * are free. So the first club gets at most half of the permits, a second club gets half of the remaining permits, and so on. A few clubs can never have all
+ * are free. So the first club gets at most half of the permits, a second club gets half of the remaining permits, and so on. A few clubs
+ * can never have all
  * permits.
  */
 

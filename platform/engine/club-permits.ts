@@ -1,6 +1,7 @@
 /**
  * A pool of permits that clubs share, for example one permit for each thread of a process (ENG-20). A club gets one more permit only if it
- * holds fewer permits than are free. A single club therefore holds half of the permits, and a second club holds half of the remaining permits.
+ * holds fewer permits than are free. A single club therefore holds half of the permits, and a second club holds half of the remaining
+ * permits.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
@@ -50,7 +51,7 @@ const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 }
 const unknownMs = 1_000;
 /** A longer duration counts as this duration, because other work of the club may be short. */
 const longestWorkMs = 15_000;
-/** The longest wait until a retry. Longer waits get a random time in the second half of it. */
+/** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
 /** Whole seconds for `Retry-After`. */

@@ -49,7 +49,7 @@ export function countOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @returns a query over the same rows: `value` is the age of the oldest due row in seconds, 0 if none is due */
+/** @returns a query over the rows of {@link countOfDueRows}: `value` is the age in seconds of the oldest due row, or 0 if no row is due */
 export function ageOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due, at) => ({
     each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,

@@ -70,7 +70,8 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
  * The result of a consumer for one fact:
  * - `consumed`: all effects of the fact are committed, except these runs, which the relay must start;
  * - `removed`: all effects are committed, and the fact is deleted, because it needs no run;
- * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay then hands this fact to the consumers alone.
+ * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay then hands this fact to the
+ * consumers alone.
  */
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 

@@ -118,7 +118,10 @@ interface Holding {
   stop: AbortSignal;
 }
 
-/** Renews the lease until its release. A lease should be short, so that the row of a dead worker is soon free. Longer work therefore renews its lease. */
+/**
+ * Renews the lease until its release. A lease should be short, so that the row of a dead worker is soon free. Longer work therefore renews
+ * its lease.
+ */
 export function holdLease(
   db: Queries,
   entity: Entity,

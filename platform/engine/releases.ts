@@ -11,7 +11,10 @@ export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
-/** Makes the build the current one. @returns the build that was current before; undefined if there was none, or if it was the same build */
+/**
+ * Makes the build the current one.
+ * @returns the build that was current before; undefined if no build was current, or if this build was already current
+ */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
   // Lets only one promotion run at a time, because the unique index on the current build would refuse a second promotion.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);

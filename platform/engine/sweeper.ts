@@ -19,7 +19,7 @@ const longestQueryMs = 5_000;
 const sweepRound = 'sweep';
 /** The limit of rows of a table that a round removes. */
 const removedARound = 1_000;
-/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the same time (DEC-62). */
+/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the sign-ups of this time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
 /** The time for which the row of a mail that was sent is stored. */
 const mailHistoryMs = 30 * 86_400_000;
@@ -93,7 +93,8 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work has priority over them (ENG-15). A row with its own priority, such as a mail, keeps this priority, and so its queue.
+    // If many rows are overdue, new work has priority over them (ENG-15). A row with its own priority, such as a mail, keeps this priority,
+    // and so its queue.
     const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk

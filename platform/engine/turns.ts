@@ -40,7 +40,8 @@ export type Turn = Map<Priority, Id>;
 
 /**
  * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. After a minute, a
- * claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can become
+ * claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can
+ * become
  * free before that position, for example the rows of a dead relay or of a slow transaction. The next look at all rows finds them.
  */
 export interface Front {
@@ -150,9 +151,9 @@ export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | '
   /** The number of rows of each of these clubs that the relay is handling. */
   countsInHand: readonly number[];
   bulkCountsInHand: readonly number[];
-  /** For each priority the club at which the claim begins. */
+  /** The club at which the claim begins, for each priority. */
   firstClubs: readonly Id[];
-  /** For each priority the club at which the claim ends. */
+  /** The club at which the claim ends, for each priority. */
   lastClubs: readonly Id[];
   /** The most candidates. */
   candidates: number;
@@ -218,11 +219,14 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * A claim visits the streams in rotation, beginning after the stream that the last claim served. It takes the first row of each stream,
  * then the second row of each …
  *
- * A failed row is due later. The index therefore has this row behind the other rows, and the statement does not read the row before it is due.
+ * A failed row is due later. The index therefore has this row behind the other rows, and the statement does not read the row before it is
+ * due.
  *
  * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each stream. Therefore
- * its cost does not grow with the number of waiting clubs or the length of a backlog. It skips rows that other relays or transactions have locked, before the limit
- * counts. It locks the candidates one by one in order. It locks only as many candidates as it may claim, unless other transactions hold some of them. It skips
+ * its cost does not grow with the number of waiting clubs or the length of a backlog. It skips rows that other relays or transactions have
+ * locked, before the limit
+ * counts. It locks the candidates one by one in order. It locks only as many candidates as it may claim, unless other transactions hold
+ * some of them. It skips
  * index entries before its front without reading the rows.
  *
  * A build claims while it is the current build, or while no build is current. An eager start runs the first task of its workflow in the
@@ -283,7 +287,7 @@ function claiming(
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
                   LIMIT greatest(1, ${value.candidates} * ${readACandidate} / streams.as_urgent)) first) waiting
-       -- Rows beyond the limit of their club are used only if other transactions hold the rows before them.
+       -- Beyond the limit of its club only if other transactions hold the rows before them.
        ORDER BY turn > places, priority, turn, place LIMIT ${value.candidates}),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (

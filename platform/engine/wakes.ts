@@ -9,7 +9,10 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/** Wakes the workflows of rows that this transaction made due. If the workflow has an unsent wake, this wake is raised, and no second wake is written. */
+/**
+ * Wakes the workflows of rows that this transaction made due. If the workflow has an unsent wake, this wake is raised, and no second wake
+ * is written.
+ */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -23,7 +26,7 @@ export async function wake<T extends WorkflowType>(
   );
 }
 
-/** Like `wake`, for runs of several types. */
+/** Wakes the workflows of rows, like `wake`, for runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));

@@ -20,7 +20,7 @@ export interface MadeCharge extends Bought {
   addOnId: Id;
   clubId: Id;
   customerId: string;
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   amount: number;
   currency: string;
   /** The time of the payment by the processor's clock. */
@@ -32,7 +32,7 @@ export interface Charge extends Bought {
   clubId: Id;
   customerId: string;
   paymentMethodId: string;
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   amount: number;
   currency: string;
 }

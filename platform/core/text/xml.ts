@@ -166,7 +166,7 @@ function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   return (known ?? (hasContents ? fallback : choices[0]))?.children ?? [];
 }
 
-/** @param name of the children; all child elements if absent */
+/** @param name the name of the children; if absent, all child elements are returned */
 export function* childrenOf(element: XmlElement | undefined, name?: string): Generator<XmlElement> {
   for (const child of element?.children ?? [])
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;

@@ -19,12 +19,15 @@ export interface DayWindow {
   to: number;
 }
 
-/** The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not open on that day. */
+/**
+ * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not
+ * open on that day.
+ */
 const daysSearched = 3;
 
 /**
- * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip its beginning, that is the instant
- * after the gap. If clocks show its beginning twice, the window also opens at the second time.
+ * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip the beginning of the window, the
+ * result is the instant after the gap. If clocks show this beginning twice, the window also opens at the second time.
  */
 export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   if (isOpen(window, zone, now)) return now;
@@ -97,7 +100,7 @@ export function localDateOf(minute: number, zone: string, now: Date): LocalDate 
 
 /** A calendar month of a zone. */
 export interface LocalMonth {
-  /** Its first day, such as `2026-03-01`. */
+  /** The first day of the month, such as `2026-03-01`. */
   month: string;
   startsAt: Date;
   /** The beginning of the next month. */

@@ -38,7 +38,8 @@ export const connectionLimits: ConnectionLimits = {
 };
 
 /**
- * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers must have undici's current form (`onRequestStart` …).
+ * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers must have undici's current form (`onRequestStart`
+ * …).
  */
 export interface WebhookDispatcher {
   dispatch(

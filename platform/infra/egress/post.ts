@@ -78,7 +78,8 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // The body is copied into one buffer. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer in memory for each byte.
+    // The body is copied into one buffer. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer in memory for
+    // each byte.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 

@@ -116,7 +116,10 @@ export async function runPictureProcess(
   }
 }
 
-/** @returns the error of the input; undefined if there is none. Also undefined if the process ended before it had read everything, because the exit code says why */
+/**
+ * @returns the error of the input; undefined if there is none. Also undefined if the process ended before it had read everything, because
+ * the exit code says why
+ */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   to: NodeJS.WritableStream,

@@ -19,7 +19,7 @@ export interface MasterKeys {
 
 /**
  * Opens the vault of a starting process.
- * @throws StartProblem as {@link readVault}, after closing the connections to Postgres
+ * @throws StartProblem the errors of {@link readVault}, after the connections to Postgres were closed
  */
 export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
   try {
@@ -32,7 +32,7 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 
 /**
  * Reads the vault. The first process that does so in a database decides permanently which key hashes its addresses.
- * @throws StartProblem that names every table with values of a missing key
+ * @throws StartProblem with the name of every table that has values of a missing key
  */
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const ring = createVault(keys.masterKey, { former: keys.formerMasterKeys });
@@ -192,7 +192,10 @@ async function keyOfAddresses(
   };
 }
 
-/** The number of values of a column that are opened before a lasting key exists. They are the newest, because earlier versions may have changed the key without resealing. */
+/**
+ * The number of values of a column that are opened before a lasting key exists. They are the newest, because earlier versions may have
+ * changed the key without resealing.
+ */
 const valuesTried = 3;
 
 /**

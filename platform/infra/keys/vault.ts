@@ -55,7 +55,7 @@ export interface Vault {
    * time
    */
   matches(label: string, mac: Buffer): boolean;
-  /** Like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
+  /** Derives bytes like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
   deriveLasting(label: string): Buffer;
 }
 
@@ -100,7 +100,8 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // The key objects are created only once. Creating them for each call would cost three times as much as the hash, and an e-mail has a dozen tokens.
+  // The key objects are created only once. Creating them for each call would cost three times as much as the hash, and an e-mail has a
+  // dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
@@ -118,7 +119,8 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // The nonce of an older value may look like a header, and only the authentication tag shows the difference. So a value that seems to name a key is also tried as an older value.
+      // The nonce of an older value may look like a header, and only the authentication tag shows the difference. So a value that seems to
+      // name a key is also tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {

@@ -14,7 +14,7 @@ export class Queries {
     this.#manager = manager;
   }
 
-  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
+  /** The repository of an entity, for statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
   get manager(): EntityManager {
     return this.#manager;
   }
@@ -141,7 +141,9 @@ function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether a conflict with other transactions ended the transaction. Then the transaction is not at fault, and nothing was written */
+/**
+ * @returns whether a conflict with other transactions ended the transaction. Then the transaction is not at fault, and nothing was written
+ */
 export function isConflict(error: unknown): boolean {
   return isPassing(error) || error instanceof PoolShareTaken || isLockTimeout(error);
 }

@@ -12,7 +12,10 @@ export const scrapeMs = 5_000;
 /** @returns the rows of the statement; an empty list if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/** @returns a function whose reads run one at a time. The time limit of each read is part of the message to Postgres, so the limit costs no round trip. */
+/**
+ * @returns a function whose reads run one at a time. The time limit of each read is part of the message to Postgres, so the limit costs no
+ * round trip.
+ */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {

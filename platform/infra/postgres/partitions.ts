@@ -150,7 +150,10 @@ async function makePartition(
   return { made: 1, moved };
 }
 
-/** Drops partitions of one span together. @returns whether the partitions were dropped; false if another transaction locks one of the tables */
+/**
+ * Drops partitions of one span together.
+ * @returns whether the partitions were dropped; false if another transaction locks one of the tables
+ */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
   const dropped = await unlessHeld(db, async (tx) => {
     await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));

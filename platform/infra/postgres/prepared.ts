@@ -35,7 +35,8 @@ export function prepared<Row, Values extends object = object>(
 }
 
 /**
- * Like {@link prepared}, for a statement that each call composes to the same text. The driver throws if another text has the same name.
+ * Runs a statement like {@link prepared}. Each call composes the text, which must always be the same. The driver throws if another text has
+ * the same name.
  * @returns the rows
  */
 export function preparedRows<Row>(name: string, on: Queries, statement: Sql): Promise<Row[]> {

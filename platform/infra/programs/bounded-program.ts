@@ -33,7 +33,8 @@ export interface BoundedRun {
 /**
  * Starts the program in its own process group, with limits that its children inherit. A second process reads a pipe from this process. When
  * this process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory
- * limit that cannot be set is skipped, because a stricter limit already exists. The shell waits for both processes, so that no zombie remains in a container
+ * limit that cannot be set is skipped, because a stricter limit already exists. The shell waits for both processes, so that no zombie
+ * remains in a container
  * whose first process reaps none.
  */
 const script = `

@@ -34,7 +34,10 @@ export interface OcrProgram {
   flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
 }
 
-/** The limits of each process. The processes of the program run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for a page of paper. */
+/**
+ * The limits of each process. The processes of the program run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for
+ * a page of paper.
+ */
 export const ocrBounds = {
   memoryMb: 1_536,
   fileBytes: 512 * 1_024 * 1_024,

@@ -58,8 +58,8 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 /**
  * Starts a program and waits for its output, such as its version. The program and its children end at the limit of time or output.
  * @param program a path, or a name on the PATH
- * @param options.env its whole environment; if absent, the environment of this process
- * @returns its standard output, then its standard error
+ * @param options.env the whole environment of the program; if absent, the environment of this process
+ * @returns the standard output of the program, and then its standard error
  * @throws Error with a clause that follows the program's name in a message, and quotes the last words of the output
  */
 export function askProgram(

@@ -36,7 +36,9 @@ export interface SigningKey {
 export type HandOver =
   /** The server has accepted the message. */
   | { kind: 'accepted'; reply: string }
-  /** The server has refused the message, either permanently (5xx) or temporarily (4xx, and every refusal before the message was announced). */
+  /**
+   * The server has refused the message, either permanently (5xx) or temporarily (4xx, and every refusal before the message was announced).
+   */
   | { kind: 'refused'; permanent: boolean; reply: string }
   /** The message did not reach the server: an error came before its last byte was written. */
   | { kind: 'not_sent'; reply: string }
@@ -48,7 +50,7 @@ export interface SmtpHandOver {
   connections: number;
   /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Like `onConnection`. If no connection becomes idle in time, it does nothing and returns undefined. */
+  /** Works like `onConnection`. If no connection becomes idle in time, this method does nothing and returns undefined. */
   onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;

@@ -108,7 +108,7 @@ export interface ObjectStore {
    * @returns an address from which the file can be fetched
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
-  /** @returns the permanent public address of a file @throws Error for a private file */
+  /** @returns the permanent public address of a file @throws Error if the file is private */
   publicAddress(key: string): string;
   /**
    * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.

@@ -29,7 +29,10 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 export interface RequestSampler extends Sampler {
   /** Whether it samples a share of the traces that begin in this service. Such traces are many, so the cost of each span matters. */
   readonly isShare: boolean;
-  /** @param parent the parent context of the request @returns whether the request gets a span; nothing is computed for an unsampled request */
+  /**
+   * @param parent the parent context of the request
+   * @returns whether the request gets a span; nothing is computed for an unsampled request
+   */
   keepsRequest(parent: Context): boolean;
 }
 

@@ -33,7 +33,7 @@ const wrapped = ['koa', 'pg', 'pg-pool'];
 /**
  * Traces this process from now on.
  * @param env if it has a mistake, nothing is traced, and the configuration reports the mistake
- * @param name of the process, unless `OTEL_SERVICE_NAME` is set
+ * @param name the name of the process, unless `OTEL_SERVICE_NAME` is set
  * @throws StartProblem if Node is too old for tracing
  */
 export function startTelemetry(env: Environment, name: string): void {

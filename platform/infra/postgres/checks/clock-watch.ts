@@ -34,7 +34,7 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
 
 /**
  * @param ask returns Postgres's time
- * @param clock of this process, in Unix milliseconds
+ * @param clock the clock of this process, in Unix milliseconds
  * @returns the milliseconds by which this process is ahead, negative if it is behind. It is 0 if Postgres's time is between the request and
  * the answer, however long that took. Postgres's time is rounded to whole milliseconds like this process's clock. Otherwise its fraction
  * could be later than an answer of the same millisecond.

@@ -71,7 +71,10 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
   );
 }
 
-/** Returns an instant of each day, and the instants before and after each clock change that Node knows. These samples show a change that Postgres makes on another day or at another hour. */
+/**
+ * Returns an instant of each day, and the instants before and after each clock change that Node knows. These samples show a change that
+ * Postgres makes on another day or at another hour.
+ */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;
   const offsetAt = (ms: number) => localAt(zone, new Date(ms)).offsetNanoseconds / 1e9;

@@ -92,7 +92,10 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
   return found.map(({ id }) => id);
 }
 
-/** An outer query sorts the matches. Otherwise Postgres may choose a plan that reads the whole list in its order, because it expects an early match. */
+/**
+ * An outer query sorts the matches. Otherwise Postgres may choose a plan that reads the whole list in its order, because it expects an
+ * early match.
+ */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
   const alias = raw(list.alias);
   const orderedBy = raw(list.orderedBy);

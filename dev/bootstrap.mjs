@@ -21,7 +21,10 @@ function changedAt(file) {
   }
 }
 
-/** Returns why `npm ci` is needed, or undefined if it is not. npm writes node_modules/.package-lock.json last, so an incomplete installation lacks it. */
+/**
+ * Returns why `npm ci` is needed, or undefined if it is not. npm writes node_modules/.package-lock.json last, so an incomplete installation
+ * lacks it.
+ */
 function reasonToInstall() {
   const installedAt = changedAt('node_modules/.package-lock.json');
   if (installedAt === 0) return 'node_modules is missing';

@@ -28,7 +28,7 @@ const recordFile = 'build.json';
 /**
  * @param directory receives the build; its old content is removed
  * @returns the record of the build, and its number of files
- * @throws Problem with the compiler's messages
+ * @throws Problem with the messages of the compiler
  */
 export async function buildInto(directory: string): Promise<Build & { files: number }> {
   await rm(directory, { recursive: true, force: true });

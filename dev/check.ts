@@ -59,7 +59,7 @@ export function chosenParts(args: readonly string[], all: Readonly<Record<string
 
 /**
  * Runs each part to its end and prints its output in one piece.
- * @param parallel how many run at the same time
+ * @param parallel the number of parts that run at the same time
  * @returns the names of the parts that failed, in the order of `chosen`
  */
 export async function runParts(

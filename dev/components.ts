@@ -126,7 +126,7 @@ export async function requireComponents(): Promise<void> {
 
 /**
  * Finds or installs every component at the same time.
- * @throws Problem that reports all failures together
+ * @throws Problem with all failures together
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

@@ -96,7 +96,10 @@ async function decompress(from: string, to: string): Promise<void> {
   await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to));
 }
 
-/** @param message the message of playwright-core, which contains its log @returns the errors of the program; the first line of the log if there are none */
+/**
+ * @param message the message of playwright-core, which contains its log
+ * @returns the errors of the program; the first line of the log if there are none
+ */
 function complaintsIn(message: string): string {
   const lines = message.split('\n');
   const complaints = lines.filter((line) => line.startsWith('[pid=')).map((line) => line.split('[err] ')[1]);

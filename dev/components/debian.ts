@@ -60,7 +60,10 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
   };
 }
 
-/** @returns the Debian archive that this machine uses, which also contains the other Debian releases @throws Error if its apt sources name none */
+/**
+ * @returns the Debian archive that this machine uses, which also contains the other Debian releases
+ * @throws Error if its apt sources name none
+ */
 async function machineArchive(): Promise<string> {
   const [archive] = await debianArchives();
   if (archive === undefined) throw new Error('The apt sources of this machine name no archive of Debian.');

@@ -2,7 +2,8 @@
  * Controls the fake model from another process, on the same port beside the model's own path:
  *
  *     PUT    /control/next      [script, …]                          scripts for the next requests
- *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words, or for all without words
+ *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words, or for all without
+ * words
  *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *

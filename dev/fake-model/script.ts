@@ -39,7 +39,7 @@ export interface Script {
 
   /** The deltas of the only text block, instead of the librarian's deltas. Half characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
-  /** Like `answer`, for several text blocks. */
+  /** The deltas of several text blocks, instead of `answer`. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
   /** Sends this number of deltas with this number of characters, different for each request, for load tests. */
   readonly recite?: { readonly deltas: number; readonly characters: number };

@@ -21,7 +21,8 @@ export async function sendEvents(
   let deltas = 0;
   for (const event of events.slice(0, stop.after)) {
     if (event.delta !== undefined) {
-      // The pause is measured from the beginning of the stream, not from delta to delta, so that a late timer does not slow down the whole stream.
+      // The pause is measured from the beginning of the stream, not from delta to delta. So a late timer does not slow down the whole
+      // stream.
       await pause(begunAt + deltas * (script.delayMs ?? 0));
       deltas += 1;
     }

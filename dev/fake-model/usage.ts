@@ -1,6 +1,7 @@
 /**
  * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
- * the maximum of the service for an image of usual size. Each message adds three tokens. The cache works like the service's cache. It stores a
+ * the maximum of the service for an image of usual size. Each message adds three tokens. The cache works like the service's cache. It
+ * stores a
  * prefix that ends at a block with `cache_control` and has at least 1,024 tokens. It stores the prefix for five minutes (or an hour) since
  * the last read. A breakpoint finds the stored prefix at its own block or at one of the twenty blocks before.
  */

@@ -66,7 +66,8 @@ const categoriesOf = (language: string) => {
 /**
  * @param language BCP 47 tag
  * @param english the catalogue that defines the messages; the product's if absent
- * @returns a sentence for each problem: missing or unknown keys, arguments that differ from the English message, missing options or plural forms
+ * @returns a sentence for each problem: missing or unknown keys, arguments that differ from the English message, missing options or plural
+ * forms
  */
 export function catalogueProblems(language: string, catalogue: AnyCatalogue, english: AnyCatalogue = en): string[] {
   const problems: string[] = [];

@@ -97,7 +97,7 @@ export function importsOf(file: string, text: string): Import[] {
   ];
 }
 
-/** @throws Error for a file in a folder that is missing in `levels` */
+/** @throws Error if a file is in a folder that is missing in `levels` */
 export function unitOf(file: string): string {
   const units = levels.flat().filter((unit) => file === unit || file.startsWith(`${unit}/`));
   const unit = units.toSorted((one, other) => other.length - one.length)[0];

@@ -11,7 +11,7 @@ import { host } from '../stack/ports.ts';
 export type { Fault, Message, MessageFilter, Summary };
 
 export interface MailboxOptions {
-  /** The directory of the messages. A later mailbox in the same directory has them too. */
+  /** The directory of the messages. A later mailbox with this directory has these messages too. */
   readonly directory: string;
   /** A free port if absent or 0. */
   readonly smtpPort?: number;

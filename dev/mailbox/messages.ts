@@ -35,7 +35,7 @@ export interface Message extends Summary {
 }
 
 export interface MessageFilter {
-  /** Only messages to this address, without regard to case. */
+  /** Selects only messages to this address; case does not matter. */
   readonly to?: string;
 }
 

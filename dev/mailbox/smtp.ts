@@ -16,7 +16,7 @@ export type Fault = (
 ) & {
   /** The number of uses; once if absent. */
   readonly times?: number;
-  /** Only for this recipient; not for `connect` and `mail`, which come before the recipient is known. */
+  /** Limits the fault to this recipient. It has no effect for `connect` and `mail`, which come before the recipient is known. */
   readonly to?: string;
   /** Stores a message despite a fault at `message`. Its sender does not learn that the message was stored. */
   readonly kept?: boolean;

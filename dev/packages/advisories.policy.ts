@@ -72,7 +72,10 @@ export function judgeAdvisories(
 
 const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
-/** @param answer the output of `npm audit --json` @returns the report; or the reason why there is no report, without the registry's address */
+/**
+ * @param answer the output of `npm audit --json`
+ * @returns the report; or the reason why there is no report, without the registry's address
+ */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
   let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
   try {

@@ -17,7 +17,7 @@ const heartbeatMs = 15_000;
 
 /**
  * Runs one command without a shell.
- * @returns its standard output, then its standard error
+ * @returns the standard output of the command, and then its standard error
  * @throws Error with the last lines of the output, or with the reason why the command did not start
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {

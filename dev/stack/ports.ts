@@ -26,7 +26,7 @@ export type PortName = keyof typeof fixedPorts;
 
 /**
  * The fixed port of each name, or the port that the environment sets.
- * @throws Problem that names a variable without a valid port, or two names with the same port
+ * @throws Problem if a variable has no valid port, or if two names have the same port
  */
 export function portsFromEnvironment<N extends PortName>(names: readonly N[], env: Environment): Record<N, number> {
   const ports = new Map<N, number>();
@@ -52,10 +52,13 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Below the ports of outgoing connections on Linux. */
+/** A range of ports below the ports of outgoing connections on Linux. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/** Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port between the end of a server and its restart. */
+/**
+ * Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port between the end of a
+ * server and its restart.
+ */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -67,7 +70,7 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 
 /**
  * Fails while one of these ports is in use.
- * @param patienceMs how long to wait for the ports, because after a killed run its processes need a moment to end
+ * @param patienceMs the time to wait for the ports, because the processes of a killed run need a moment to end
  * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {

@@ -24,7 +24,7 @@ export interface StackOptions {
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time have one each. */
+  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time each have their own namespace. */
   readonly namespaces?: readonly string[];
   /** All parts if absent. */
   readonly parts?: readonly PartName[];
@@ -58,7 +58,7 @@ const loopback = '127.0.0.0/8';
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** After a killed run, its processes need a moment to end and to free their ports. */
+/** The processes of a killed run need a moment to end and to free their ports. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
@@ -152,7 +152,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       async startAgain(name) {
         await startPart(name);
         watch(name);
-        // The stack may have been stopped meanwhile, before this part was registered.
+        // The stack may have been stopped before this part was registered.
         if (stopping) await started.get(name)?.stop();
       },
       stop,

@@ -11,7 +11,7 @@ export type RetentionRound = { more: boolean } & Readonly<Record<string, number 
 export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**
-     * Runs all jobs. A failed job does not prevent the others.
+     * Runs all jobs. A failed job does not prevent the other jobs.
      * @param now the workflow's time in Unix milliseconds
      * @throws the the error of the first failed job, after all jobs have run
      */

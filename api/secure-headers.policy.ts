@@ -1,6 +1,9 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
-/** For answers that are not pages: a browser that opens them loads, runs, sends and frames nothing. Pages have their own policies. */
+/**
+ * The policy of answers that are not pages. A browser that opens such an answer loads, runs, sends and frames nothing. Pages have their own
+ * policies.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",

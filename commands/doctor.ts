@@ -1,6 +1,7 @@
 /**
  * The command `doctor`. It tries every connection in the way of the service, and also ffmpeg, OCR and the subtitles command. It reports
- * what to do about each problem. The command leaves nothing behind except closed runs in Temporal, which the namespace removes after its retention time.
+ * what to do about each problem. The command leaves nothing behind except closed runs in Temporal, which the namespace removes after its
+ * retention time.
  */
 import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';

@@ -32,7 +32,7 @@ export async function resealAll(
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
-      // A lasting key that cannot be opened is reported like other unreadable values, because the rest can be resealed.
+      // A lasting key that cannot be opened is reported like other unreadable values, because the other values can be resealed.
       for (const problem of lasting.problems) print(sentenceOf(problem));
     }
     print(

@@ -79,7 +79,8 @@ interface Holder extends Writer {
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * The count excludes requests that are returning their permit, and includes requests that wait for such a permit. So no bound is exceeded during the
+   * The count excludes requests that are returning their permit, and includes requests that wait for such a permit. So no bound is exceeded
+   * during the
    * exchange.
    */
   const holders = new Set<Holder>();

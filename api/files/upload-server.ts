@@ -96,7 +96,10 @@ class UploadServer extends Server {
   /** Whether the server's single request is a HEAD request, whose answer has no body. */
   #isHead = false;
 
-  /** Handles the request as tus does, and also returns when the connection closes. srvx would wait for the end of an answer that no client can read any more. */
+  /**
+   * Handles the request as tus does, and also returns when the connection closes. srvx would wait for the end of an answer that no client
+   * can read any more.
+   */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
     const request = new NodeRequest({ req, res });

@@ -89,7 +89,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     }
   }
   const sweep = setInterval(() => {
-    clearExpired().catch(() => undefined); // the next round removes the rest
+    clearExpired().catch(() => undefined); // the next round removes the remaining counters
   }, sweepEveryMs).unref();
 
   return {

@@ -9,7 +9,8 @@ import { stepsInSpans } from './activity-traces.ts';
 
 /**
  * @param shared the permits of this process; tests pass their own
- * @returns the interceptors, the outermost first. The interceptor of spans is the first, so that the log lines of errors name the trace. Faults are
+ * @returns the interceptors, the outermost first. The interceptor of spans is the first, so that the log lines of errors name the trace.
+ * Faults are
  * recorded outside the club's share of connections, because the step may use all of them.
  */
 export function activityInterceptors(

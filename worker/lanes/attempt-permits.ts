@@ -37,7 +37,10 @@ interface DeliveryToStart {
   claimed: ClaimedDelivery | undefined;
 }
 
-/** Makes no attempt local. It is for a worker that does not serve the queue `webhooks`, because such a worker has no step that would release a permit. */
+/**
+ * Makes no attempt local. It is for a worker that does not serve the queue `webhooks`, because such a worker has no step that would release
+ * a permit.
+ */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
     await start(false);
@@ -100,7 +103,8 @@ export function createAttemptPermits(
         const isEager = await start(isLocal);
         if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
         if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + noClaimsMs;
-        // The run begins in another process, or in this process by the queue. If it begins in this process, its local attempt keeps the permit.
+        // The run begins in another process, or in this process by the queue. If it begins in this process, its local attempt keeps the
+        // permit.
         if (!isEager) await returnUnused();
       } catch (error) {
         await returnUnused();

@@ -7,7 +7,7 @@ const rememberedKeys = 10_000;
 const unknownMs = 15_000;
 /**
  * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3).
- * Retries that would wait longer get a random time in the second half of it.
+ * Retries that would wait longer get a random time in the second half of this wait.
  */
 export const longestWaitMs = 5 * 60_000;
 
@@ -50,7 +50,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
       return Math.round(at);
     },
     report(key, durationMs) {
-      durations.delete(key); // so that it becomes the newest
+      durations.delete(key); // so that the key becomes the newest
       durations.set(key, durationMs);
       const [oldest] = durations.keys();
       if (durations.size > rememberedKeys && oldest !== undefined) durations.delete(oldest);
@@ -60,7 +60,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
 
 /** Adds the key as the newest of the set. Deletes the oldest if the set is too large. */
 export function remember(keys: Set<string>, key: string): void {
-  keys.delete(key); // so that it becomes the newest
+  keys.delete(key); // so that the key becomes the newest
   keys.add(key);
   const [oldest] = keys;
   if (keys.size > rememberedKeys && oldest !== undefined) keys.delete(oldest);

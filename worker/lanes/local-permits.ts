@@ -12,13 +12,19 @@ export interface LocalPermitBounds {
   total: number;
   /** The maximum number of concurrent local attempts, including slow attempts. The other workflow tasks stay free. */
   totalWithSlow: number;
-  /** The maximum number of concurrent local attempts to unknown endpoints, which have not answered quickly yet. The other permits stay for quick endpoints. */
+  /**
+   * The maximum number of concurrent local attempts to unknown endpoints, which have not answered quickly yet. The other permits stay for
+   * quick endpoints.
+   */
   unknown: number;
   /** The maximum number of concurrent local attempts to one endpoint, and of its reservations. */
   perEndpoint: number;
 }
 
-/** Local attempts use a quarter of the workflow tasks of the queue `webhooks`, or half of them including slow attempts. Unknown endpoints use an eighth. */
+/**
+ * Local attempts use a quarter of the workflow tasks of the queue `webhooks`, or half of them including slow attempts. Unknown endpoints
+ * use an eighth.
+ */
 export const localPermitBounds: LocalPermitBounds = {
   total: slots.webhooks.workflowTasks / 4,
   totalWithSlow: slots.webhooks.workflowTasks / 2,

@@ -16,7 +16,8 @@ type Result = FactResult<CausedWorkflow>;
 /**
  * Delivers facts to their consumers, starts their workflows, and only then deletes the facts, so that a crash repeats everything. Facts
  * that were claimed together go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
- * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next batch.
+ * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next
+ * batch.
  * @returns a function that delivers one fact
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {

@@ -20,11 +20,17 @@ import { sendWake } from './carry-wakes.ts';
 import { createHandOver } from './lost-attempts.ts';
 import { spanOfFact, spanOfWake } from './spans.ts';
 
-/** The number of facts and wakes that a relay handles at the same time. It is large enough to keep the engine busy, and small enough that other clubs wait only briefly. */
+/**
+ * The number of facts and wakes that a relay handles at the same time. It is large enough to keep the engine busy, and small enough that
+ * other clubs wait only briefly.
+ */
 export const maxInFlight = 32;
 /** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
 export const maxPerClub = 8;
-/** The share of permits that bulk work may use. The other permits are for urgent and normal work, also within the permits of one club (ENG-15). */
+/**
+ * The share of permits that bulk work may use. The other permits are for urgent and normal work, also within the permits of one club
+ * (ENG-15).
+ */
 const openToBulk = 3 / 4;
 /**
  * A relay with fewer free permits waits some milliseconds for more before it claims. A claim of one row costs about as much as a claim of
@@ -84,7 +90,10 @@ export function startRelay(deps: RelayDeps): Relay {
   const handOverLostAttempts = createHandOver(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
-  /** Whether a claim may find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to true again. */
+  /**
+   * Whether a claim may find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to
+   * true again.
+   */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -128,7 +137,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Each kind gets half of the permits, so that a burst of facts does not delay wakes, and vice versa. The next round uses the permits that stay free.
+      // Each kind gets half of the permits, so that a burst of facts does not delay wakes, and vice versa. The next round uses the permits
+      // that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(

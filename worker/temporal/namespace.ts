@@ -94,7 +94,10 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
   return [];
 }
 
-/** Calls the operator service, which also returns the types. If the server refuses this call, the function queries by each attribute, because a query by a missing attribute is invalid. */
+/**
+ * Calls the operator service, which also returns the types. If the server refuses this call, the function queries by each attribute,
+ * because a query by a missing attribute is invalid.
+ */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
     const { customAttributes } = await operatorService.listSearchAttributes({ namespace });

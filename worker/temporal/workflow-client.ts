@@ -16,7 +16,10 @@ import {
 } from '../../platform/engine/workflow-types.ts';
 import { startsInTraces } from '../activities/activity-traces.ts';
 
-/** The result of a start: the run does its first task immediately in this process (`here`), gets its first task by the queue (`elsewhere`), or existed before (`before`). */
+/**
+ * The result of a start: the run does its first task immediately in this process (`here`), gets its first task by the queue (`elsewhere`),
+ * or existed before (`before`).
+ */
 type Started = 'here' | 'elsewhere' | 'before';
 
 export interface WorkflowClient {

@@ -117,7 +117,8 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
 );
 
 /**
- * The completions of a course that no action of a student causes, for example because a lesson was withdrawn or an access begins. It judges one page of
+ * The completions of a course that no action of a student causes, for example because a lesson was withdrawn or an access begins. It judges
+ * one page of
  * students after another.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
@@ -132,7 +133,9 @@ export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'ju
   },
 );
 
-/** The memberships of a space that admits every student with access, or that becomes private. It handles one page of students after another. */
+/**
+ * The memberships of a space that admits every student with access, or that becomes private. It handles one page of students after another.
+ */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
   { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres ends a statement after 30 s

@@ -33,7 +33,7 @@ export interface ClubPermits extends Permits<Id> {
 
 interface Waiter {
   personId: Id | undefined;
-  /** Ends the wait. @param permit undefined if the waiter gets no permit */
+  /** Ends the wait. @param permit the permit of the waiter; undefined if the waiter gets no permit */
   end(permit: ReleasePermit | undefined): void;
 }
 
@@ -54,14 +54,14 @@ const longestWorkMs = 15_000;
 /** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
-/** Whole seconds for `Retry-After`. */
+/** The whole seconds for the header `Retry-After`. */
 const retryAfterSeconds = 5;
 
 /**
  * @param total the number of permits for all clubs
  * @param options.line the limits of the queue of `run`
- * @param options.clock returns milliseconds; tests pass their own
- * @param options.random returns a number from 0 to 1
+ * @param options.clock returns the time in milliseconds; tests pass their own clock
+ * @param options.random returns a random number from 0 to 1
  */
 export function createClubPermits(
   total: number,

@@ -63,7 +63,7 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 
 /**
  * Returns the condition that the workflow is in the pause after a fault, so its row is not overdue.
- * @param subject the column that names the run, for example `row.id` @param before a pause that ends after this time counts
+ * @param subject the column that names the run, for example `row.id` @param before a time; only a pause that ends later counts
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);

@@ -81,7 +81,7 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
 /** Runs a step of a leased row: claims, acts, and returns the state in Postgres, even if another worker wrote it. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
-  /** Does the work and records it. */
+  /** Does the work and records its result. */
   act: (claimed: C) => Promise<void>;
   state: () => Promise<Step>;
 }): Promise<Step> {
@@ -135,7 +135,7 @@ export function holdLease(
     if (isRenewing) return;
     isRenewing = true;
     try {
-      // Recording the claim removes the lease.
+      // If the result of the claim is recorded, `lease_until` is null, and the lease must not be renewed.
       const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
       const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);

@@ -38,7 +38,7 @@ export async function forgetReleases(db: Queries, buildIds: readonly string[]): 
 }
 
 /**
- * @param buildId undefined in a checkout
+ * @param buildId the id of the running build; undefined in a checkout
  * @param since the start of the process; an earlier promotion of a build that is not current now does not count
  * @returns whether the build is current, or was current since then. In both cases this build or a later build continues the waiting work. A
  * checkout counts as promoted while no build is current.

@@ -14,8 +14,8 @@ const forgottenMs = 3 * 60_000;
 const remembered = 1_000;
 
 /**
- * @param options.clock returns milliseconds; tests pass their own
- * @param options.random returns a number from 0 to 1
+ * @param options.clock returns the time in milliseconds; tests pass their own clock
+ * @param options.random returns a random number from 0 to 1
  */
 export function createSinglePermit({
   clock = () => performance.now(),

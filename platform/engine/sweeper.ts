@@ -74,7 +74,7 @@ async function noteRound(db: Queries, now: Date): Promise<void> {
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
-/** @returns the time of the last complete round; undefined before the first */
+/** @returns the time of the last complete round; undefined before the first round */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
   const row = await db.one<{ at: Date | null }>(
     sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`,
@@ -121,7 +121,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
 
 /** Matches expired rows, which the program does not need any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Matches counts of a past day, in UTC. */
+/** Matches the counts of past days, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [

@@ -67,7 +67,7 @@ export interface PaymentSettings {
   apiUrl: string;
 }
 
-/** @returns undefined without a key */
+/** @returns the payment processor; undefined without a key */
 export function createPaymentProcessor({ secretKey, apiUrl }: PaymentSettings): PaymentProcessor | undefined {
   return secretKey && processorAt(secretKey, new URL(apiUrl));
 }

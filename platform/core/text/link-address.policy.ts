@@ -22,11 +22,11 @@ const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**
- * @param text the Markdown so far
+ * @param text the Markdown that has arrived so far
  * @param start the index after `](` or `]:`
  * @param isEnd whether the text is complete
  * @param mayNameMedia whether `media:<id>` is an allowed address
- * @returns undecided if more text is needed
+ * @returns the decision about the address; undecided if more text is needed
  */
 export function judgeAddress(text: string, start: number, isEnd: boolean, mayNameMedia: boolean): Judgement {
   const window = text.slice(start, start + longestGap + longestBeginning + 3);

@@ -11,7 +11,7 @@ import { judgeAddress, type Judgement } from './link-address.policy.ts';
 export interface MarkdownStripper {
   /** @returns the newly decided part of the text; may be empty */
   push(chunk: string): string;
-  /** Ends the text. @returns the part that was held back */
+  /** Ends the text. @returns the part of the text that was held back */
   end(): string;
   /** Whether a link so far, `[…](…)`, had a forbidden address. */
   cutsLinks(): boolean;
@@ -30,7 +30,7 @@ interface Taken {
   length: number;
   text: string;
 }
-/** More text is needed to decide. */
+/** The result of a decision that needs more text. */
 const undecided = undefined;
 
 interface Fence {
@@ -51,7 +51,7 @@ const keptImages = {
   library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
   web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
 };
-/** Longer than any match of `keptImages`. */
+/** A number of characters that no match of `keptImages` exceeds. */
 const longestImage = 2_600;
 
 /**

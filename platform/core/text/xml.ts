@@ -55,7 +55,7 @@ const prefixes = new Map<string, string>([
 ]);
 const extendedChart = /^http:\/\/schemas\.microsoft\.com\/office\/drawing\/.{1,40}\/chartex$/;
 
-/** @returns undefined for a namespace that no reader knows */
+/** @returns the usual prefix; undefined for a namespace that no reader knows */
 function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }

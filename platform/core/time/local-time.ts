@@ -62,7 +62,7 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 
 /**
  * @param minute of the day
- * @param days whole days to skip first
+ * @param days the number of whole days to skip first
  * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap. If clocks
  * show it twice, the first instant
  */

@@ -91,7 +91,7 @@ export class Connections implements WebhookDispatcher {
     return true;
   }
 
-  /** Lets requests in flight end, then closes every connection. */
+  /** Waits until the requests in flight have ended, and then closes every connection. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.clear();

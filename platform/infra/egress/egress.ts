@@ -54,7 +54,7 @@ const registrationLookUpMs = 5_000;
 /**
  * Creates the egress, of which a process has only one.
  * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
- * @param options.extraCa a further certificate authority, PEM, in addition to the authorities of Node
+ * @param options.extraCa a certificate authority in PEM, in addition to the authorities of Node
  * @param options.resolve resolves names; by DNS if absent
  */
 export function createEgress(options: {
@@ -120,7 +120,7 @@ export function createEgress(options: {
 /**
  * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
  * interrupted. If `dns.lookup` resolved names, four receivers with a dead name server would delay every other receiver of the process.
- * @param servers name servers as `address:port`, instead of the machine's
+ * @param servers name servers as `address:port`, instead of the name servers of the machine
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });

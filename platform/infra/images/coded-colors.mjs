@@ -1,7 +1,7 @@
 /** Colours that a picture declares by the codes of ITU-T H.273, which sharp ignores: in AVIF (`nclx`) and in PNG (`cICP`). */
 
 /**
- * @param {Buffer} bytes of any image
+ * @param {Buffer} bytes the content of any image
  * @returns {{ primaries: number, transfer: number } | undefined} undefined if the image states no codes, or cannot be read
  */
 export function codedColors(bytes) {

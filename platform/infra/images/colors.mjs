@@ -49,7 +49,10 @@ function sceneOfHlg(signal) {
 
 const [peak, white] = [pqOfNits(peakNits), pqOfNits(whiteNits)];
 
-/** Compresses bright values by BT.2390, so that the peak becomes white. Dark values do not change. @returns cd/m², at most `whiteNits` */
+/**
+ * Compresses bright values by BT.2390, so that the peak becomes white. Dark values do not change.
+ * @returns the compressed brightness in cd/m², at most `whiteNits`
+ */
 function compressed(nits) {
   const [signal, most] = [Math.min(1, pqOfNits(nits) / peak), white / peak];
   const knee = 1.5 * most - 0.5;

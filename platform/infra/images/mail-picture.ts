@@ -54,7 +54,7 @@ interface Head {
  * limits; otherwise the picture is its first frame.
  * @param image the uploaded bytes
  * @param options.bounds the bounds that tests use instead of the usual bounds
- * @throws Error if a process failed for another reason
+ * @throws Error if a process failed for a reason other than the image
  */
 export async function makeMailPicture(
   image: Buffer,

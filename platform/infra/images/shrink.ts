@@ -13,7 +13,7 @@ const shrinking: PictureProcess = {
  * @param bytes an uploaded image
  * @param boxes at least one
  * @returns the image upright and without metadata, once for each box; undefined if it cannot be read
- * @throws Error if the process failed for another reason
+ * @throws Error if the process failed for a reason other than the image
  */
 export function shrinkImage(bytes: Buffer, boxes: readonly Box[]): Promise<SmallPicture[] | undefined> {
   return makePictures(shrinking, [bytes], boxes, new AbortController().signal);

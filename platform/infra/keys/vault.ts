@@ -43,7 +43,7 @@ export interface Vault {
   derive(label: string, keyId?: Buffer): Buffer;
   /** @returns the ids of the given keys, the current one first */
   readonly keyIds: readonly Buffer[];
-  /** @returns whether the key is given */
+  /** @returns whether a key with this id is given */
   has(keyId: Buffer): boolean;
   /**
    * @param bytes the number of bytes, 16 to 32
@@ -160,7 +160,10 @@ const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBy
 
 const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
 
-/** @param header the beginning of the value; absent for a value that names no key @returns undefined if it does not open */
+/**
+ * @param header the beginning of the value; absent for a value that names no key
+ * @returns the opened text; undefined if the value does not open
+ */
 function opened(
   sealed: Buffer,
   context: string,

@@ -93,7 +93,7 @@ export interface ModelSettings {
   baseUrl: string;
 }
 
-/** @returns undefined without a key */
+/** @returns the client of the model; undefined without a key */
 export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patience): AskModel | undefined {
   if (!apiKey) return undefined;
   const client = new Anthropic({
@@ -254,7 +254,11 @@ function systemCodeOf(error: unknown, depth = 0): string | undefined {
   return typeof code === 'string' ? code : systemCodeOf(error.cause, depth + 1);
 }
 
-/** @param value the value of the header: seconds, or a date @param now Unix milliseconds @returns milliseconds; 0 for any other text */
+/**
+ * @param value the value of the header: seconds, or a date
+ * @param now Unix milliseconds
+ * @returns the milliseconds to wait; 0 for any other text
+ */
 export function retryAfterMsOf(value: string | null, now: number): number {
   if (value === null || value.trim() === '') return 0;
   const seconds = Number(value);

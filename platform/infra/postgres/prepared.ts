@@ -21,7 +21,7 @@ export type Placeholders<Values extends object> = { readonly [Name in keyof Valu
 /**
  * A statement with named values, such as
  * ``prepared<{ id: Id }, { clubId: Id }>('select_ids', (value) => `SELECT id FROM students WHERE club_id = ${value.clubId}`)``.
- * @param name unique for each text; the connection knows the prepared statement by it
+ * @param name the name of the statement, unique for each text. The connection finds the prepared statement by this name
  * @param textWith composes the text; it is called only once
  * @returns a function that runs the statement. Its errors are the errors of the driver, whose code `sqlStateOf` reads. The function
  * throws an Error if a value is missing, or if the text does not use a value.

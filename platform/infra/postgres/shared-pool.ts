@@ -9,7 +9,7 @@ import type { Id } from '../../core/ids.ts';
 /** The purpose of connections: a club's requests and steps, records, or any other work. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Runs work for a club: all its connections count as the club's. @returns the result of the work */
+/** Runs work for a club. All connections of the work count as connections of the club. @returns the result of the work */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }

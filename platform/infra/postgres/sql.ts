@@ -109,7 +109,7 @@ export function columns<E extends object>(
 
 /**
  * The values that a change sets: the given values without undefined ones.
- * @param values such as `{ title: input.title, updatedAt: now }`
+ * @param values the values, such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {
   const set = Object.entries(values).filter(([, value]) => value !== undefined);

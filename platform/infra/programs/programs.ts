@@ -56,7 +56,8 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 }
 
 /**
- * Starts a program and waits for its output, such as its version. The program and its children end at the limit of time or output.
+ * Starts a program and waits for its output, such as the text of `--version`. The program and its children end at the limit of time or
+ * output.
  * @param program a path, or a name on the PATH
  * @param options.env the whole environment of the program; if absent, the environment of this process
  * @returns the standard output of the program, and then its standard error
@@ -122,7 +123,7 @@ export function askProgram(
   });
 }
 
-/** @returns the first words of a program's output, for a message */
+/** @returns the first words of a program's output, to be quoted in a message */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;

@@ -40,7 +40,7 @@ export interface SmtpSender {
   close(): void;
 }
 
-/** @param from `Name <address>`, or the address alone @returns the address */
+/** @param from a sender as `Name <address>`, or only an address @returns the address */
 export function addressIn(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }

@@ -70,7 +70,7 @@ export interface ObjectStore {
   linksUrl: string;
   /**
    * Stores the stream. If the stream fails, nothing is stored, as long as the store is reachable.
-   * @throws the stream's own error, or the store's
+   * @throws the error of the stream or of the store
    */
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset`, which must be inside the file; undefined if the file does not exist */
@@ -98,7 +98,7 @@ export interface ObjectStore {
    * Streams the body of a request with exactly this length into a file, only while no such file exists.
    * @param signal cancels it; then nothing is stored, unless the last byte had been sent
    * @returns `exists` if the file already exists, whatever was sent
-   * @throws the signal's reason; Error if the body breaks off, or the store refuses it
+   * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
@@ -132,7 +132,7 @@ export interface ObjectStore {
   endUploads(key: string): Promise<void>;
   /**
    * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the store's error, also if our key may not set them
+   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -354,7 +354,7 @@ async function abortUploads(
     });
 }
 
-/** @throws the store's error, also if another process removes the same file meanwhile */
+/** @throws the error of the store, for example if another process removes the same file at the same time */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
   await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));

@@ -27,7 +27,7 @@ export interface SignedRead {
 }
 
 /**
- * @param endpoint the store's address. Its buckets are paths below it
+ * @param endpoint the address of the store. The buckets are paths below this address
  * @param access the configuration of a client of the store
  * @returns a function that signs the address of a file, even if the file does not exist. Its result is byte for byte the result of
  * `getSignedUrl`.

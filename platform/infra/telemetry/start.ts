@@ -31,8 +31,8 @@ const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
- * Traces this process from now on.
- * @param env if it has a mistake, nothing is traced, and the configuration reports the mistake
+ * Starts to trace this process.
+ * @param env the environment. If it has a mistake, nothing is traced, and the configuration reports the mistake
  * @param name the name of the process, unless `OTEL_SERVICE_NAME` is set
  * @throws StartProblem if Node is too old for tracing
  */
@@ -60,7 +60,7 @@ export function hookPackages(): void {
 
 /**
  * Switches tracing on for any receiver of spans. Tests pass a receiver in memory.
- * @param exported the receiver of spans, in batches or one by one
+ * @param exported the receiver of spans, which gets them in batches or one by one
  * @returns the tracer, which can also end tracing
  */
 export function traceWith(

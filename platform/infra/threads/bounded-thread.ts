@@ -187,7 +187,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
         else reject(error);
       });
-      on('exit', () => reject(new Error('The thread ended without a result'))); // Messages after a result are ignored.
+      on('exit', () => reject(new Error('The thread ended without a result'))); // This has no effect if the thread has already sent a result.
       const order = async () => {
         beforeMs = await cpuMs(worker);
         if (isOver) return;

@@ -14,7 +14,7 @@ export interface FfmpegFinding {
   readonly mistakes: readonly string[];
   /** A sentence for each program of that name that is skipped. */
   readonly notes: readonly string[];
-  /** Changes when the file changes. */
+  /** A text that changes when the file changes. */
   readonly identity?: string;
 }
 
@@ -58,7 +58,7 @@ const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffm
 /**
  * Finds the program, reads its version and its parts, and makes it encode a test picture within the limits of a video. Debian's ffmpeg
  * takes a second for the whole check. If several programs are on the PATH, the first that works is used.
- * @param executable a path, or a name on the PATH
+ * @param executable the path of ffmpeg, or its name on the PATH
  * @param given.env the environment of the program
  * @param given.before an earlier result, which is reused if its program worked and the file is unchanged
  */

@@ -54,7 +54,7 @@ export async function clockOffsetMs(
 /** @param offsetMs the result of {@link clockOffsetMs} */
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators */
+/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators about a wrong clock */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
@@ -62,7 +62,7 @@ function describeOffset(offsetMs: number): string {
 
 /**
  * Compares this process's clock with Postgres's. If Postgres is unreachable, it reports nothing, because `openDatabase` will report it.
- * @throws StartProblem if they are more than 60 s apart (DEC-99)
+ * @throws StartProblem if the clocks are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });

@@ -54,7 +54,7 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
  * Records in Postgres that the process runs, and checks the schema again. Either a contracting migration has seen this heartbeat, or this
  * check sees the migration.
  * @param process.name `api` or `worker`
- * @param process.build undefined in a checkout
+ * @param process.build the running build; undefined in a checkout
  * @param onFailure receives the error of a later heartbeat
  * @returns a function that stops the heartbeats and records the end of the process
  * @throws StartProblem if the schema lacks something that this build reads

@@ -33,7 +33,7 @@ export interface Difference {
 export interface ZoneReport {
   /** Zones of clubs and mentorships that Node does not know. Their clocks show UTC. */
   unknownHere: readonly string[];
-  /** Zones that Postgres does not know. */
+  /** Zones in use that Postgres does not know. */
   unknownThere: readonly string[];
   differing: readonly Difference[];
 }

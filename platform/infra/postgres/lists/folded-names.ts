@@ -12,7 +12,7 @@ const ascii = /^[\u0000-\u007F]*$/;
 /**
  * The condition that a name contains a text, as typed or in its usual spelling.
  * @param column the column with its alias, such as `student.name`; `student.name_folded` must exist too
- * @param typed normalized like such names before they are written
+ * @param typed the searched text, normalized like names before they are written
  */
 export function nameMatches(column: string, typed: string): Sql {
   const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;

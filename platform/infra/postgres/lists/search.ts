@@ -47,7 +47,7 @@ function makesTrigrams(text: string): boolean {
  * text without a trigram is searched only among the newest 10,000.
  * @param text the search text as typed
  * @param rules the limits of the records that are read and found
- * @returns their ids, newest first
+ * @returns the ids of the found records, newest first
  */
 export async function search(
   db: Queries,

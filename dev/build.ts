@@ -22,11 +22,11 @@ export const assets = [
   'contract/reference/*',
 ] as const;
 
-/** Written last: if it exists, the build is complete. */
+/** This file is written last. If it exists, the build is complete. */
 const recordFile = 'build.json';
 
 /**
- * @param directory receives the build; its old content is removed
+ * @param directory the directory that receives the build; its old content is removed
  * @returns the record of the build, and its number of files
  * @throws Problem with the messages of the compiler
  */

@@ -21,7 +21,7 @@ export interface LocateOptions {
  * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
  * not work, a line reports that and it is skipped (DEC-163).
  * @returns an absolute path
- * @throws Problem lists the tries, why each failed, and what to do
+ * @throws Problem with a list of the tries, the reason of each failure, and what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -72,7 +72,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   );
 }
 
-/** @throws Problem if it does not exist or does not work, because a user's choice is never replaced silently */
+/** @throws Problem if the chosen program does not exist or does not work, because a user's choice is never replaced silently */
 async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
   const { files, unusable } = await lookUp(chosen, searchPath);
   const [file] = files;

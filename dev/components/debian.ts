@@ -62,7 +62,7 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
 
 /**
  * @returns the Debian archive that this machine uses, which also contains the other Debian releases
- * @throws Error if its apt sources name none
+ * @throws Error if the apt sources of the machine name no Debian archive
  */
 async function machineArchive(): Promise<string> {
   const [archive] = await debianArchives();

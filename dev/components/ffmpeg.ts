@@ -30,8 +30,9 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * Builds have no ordered versions, so their features decide. @returns a clause that says why the worker creates poor renditions with it,
- * or undefined
+ * Builds of ffmpeg have no ordered versions, so the check looks at their features. @returns a clause that says why the worker would create
+ * poor renditions with
+ * this ffmpeg, or undefined
  */
 export async function renditionFlaw(program: string): Promise<string | undefined> {
   const ffmpeg = ffmpegAt(program);

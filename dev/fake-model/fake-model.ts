@@ -32,7 +32,7 @@ export interface FakeModelOptions {
 export interface FakeModel {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string;
-  /** Oldest first, including requests that were refused as invalid. */
+  /** The received requests, the oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
   /** Queues scripts for the next requests, one script for each request, in order. The rule has priority over the queue. */
   next(...scripts: readonly Script[]): void;

@@ -55,7 +55,7 @@ const levels: readonly (readonly string[])[] = [
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
-  /** Both paths start at the project's directory. */
+  /** The paths of both files start at the project's directory. */
   file: string;
   target: string;
   isType: boolean;

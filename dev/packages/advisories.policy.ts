@@ -38,7 +38,8 @@ interface Judgement {
 const refusedSeverities: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /**
- * An advisory fails the check if it is high or critical, about a package that the service installs, and not accepted.
+ * An advisory fails the check if all of this is true: its severity is high or critical, the service installs the package, and the advisory
+ * is not accepted.
  * @param today `YYYY-MM-DD`
  */
 export function judgeAdvisories(

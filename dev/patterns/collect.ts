@@ -93,7 +93,7 @@ function joinedTextOf({ expression, arguments: given }: ts.CallExpression, const
   return between === undefined || parts.includes(undefined) ? undefined : parts.join(between);
 }
 
-/** Ajv compiles them with this flag. */
+/** The flag with which Ajv compiles the patterns of the contract. */
 const flagsOfAjv = 'u';
 
 /** @param document the bundled contract @returns the patterns of the contract, and the names of its formats */

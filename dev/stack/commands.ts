@@ -7,7 +7,7 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Called every 15 s while the command runs, with the whole seconds so far. */
   readonly stillRunning?: (seconds: number) => void;
-  /** After this number of milliseconds the command is stopped. */
+  /** The time limit in milliseconds, after which the command is stopped. */
   readonly timeoutMs?: number;
   /** The user of the process, if it is another user. */
   readonly identity?: { readonly uid: number; readonly gid: number };

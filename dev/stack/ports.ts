@@ -69,7 +69,7 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 }
 
 /**
- * Fails while one of these ports is in use.
+ * Checks that none of these ports is in use.
  * @param patienceMs the time to wait for the ports, because the processes of a killed run need a moment to end
  * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
  */

@@ -124,7 +124,7 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // BusyBox has other options.
+    // The command of BusyBox has other options.
     if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {

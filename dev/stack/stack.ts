@@ -26,7 +26,7 @@ export interface StackOptions {
   readonly durable?: boolean;
   /** Namespaces of Temporal besides the default namespace. Tests that run at the same time each have their own namespace. */
   readonly namespaces?: readonly string[];
-  /** All parts if absent. */
+  /** The parts to start; all parts if absent. */
   readonly parts?: readonly PartName[];
   /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
   readonly env?: Environment;
@@ -46,7 +46,7 @@ export interface Stack {
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
   /** Kills a part that is a separate process, like a crash. Resolves after its end. `onUnexpectedEnd` is not called. */
   kill(name: PartName): Promise<void>;
-  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if it does not start */
+  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if the part does not start */
   startAgain(name: PartName): Promise<void>;
   /** Ends all started parts. A second call has no effect. */
   stop(): Promise<void>;

@@ -110,7 +110,7 @@ export function laneSettings(): Record<string, string> {
  * Checks every 25 ms, or less often, until the condition is true.
  * @param what the awaited condition, for the message
  * @param options.progressSoFar the progress, for the message
- * @throws Error when the time is over
+ * @throws Error if the condition is not true in time
  */
 export async function waitUntil(
   what: string,

@@ -22,7 +22,7 @@ function nextQuestion(): string {
 
 /**
  * @param onBegin is called when the first piece of the answer arrives
- * @throws Error if it does not end in `done`
+ * @throws Error if the answer does not end with `done`
  */
 export async function askProduct(
   api: string,

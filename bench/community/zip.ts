@@ -58,7 +58,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the store's client also reads this way
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the client of the store reads in the same way
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
         for await (const piece of answer) bytes += (piece as Buffer).length;

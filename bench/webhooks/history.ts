@@ -103,7 +103,7 @@ async function claim({ source }: Database, id: string, now: Date): Promise<void>
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }
 
-/** @param work receives its number, from 0, including the warm-up */
+/** @param work receives the number of the call, from 0, including the warm-up */
 async function p95(count: number, work: (nth: number) => Promise<void>): Promise<number> {
   const warming = Math.min(warmUps, Math.ceil(count / 10));
   const took: number[] = [];

@@ -38,7 +38,7 @@ export interface Scene {
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals shared with other listeners */
+  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals the arrivals, which other listeners share */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** A club with its endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;

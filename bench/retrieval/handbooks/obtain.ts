@@ -86,7 +86,7 @@ async function unpack(file: string, directory: string): Promise<void> {
 /** Bytes: `!<arch>\n`, and a header before each member, whose name and decimal size begin at 0 and 48. */
 const [archiveHeader, memberHeader] = [8, 60];
 
-/** @returns the bytes of an `ar` archive's member @throws Error if it has no member of this name */
+/** @returns the bytes of an `ar` archive's member @throws Error if the archive has no member of this name */
 export function memberOf(archive: Buffer, name: string): Buffer {
   for (let at = archiveHeader; at + memberHeader <= archive.length;) {
     const header = archive.subarray(at, at + memberHeader).toString('latin1');

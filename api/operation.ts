@@ -83,7 +83,7 @@ export interface OperationRequest<Op extends OperationId> {
   /** @returns a header of the request, or an empty text */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** Postgres, for operations that read. */
+  /** The access to Postgres of operations that only read. */
   db: Queries;
   /** The dependencies of operations that change data. */
   deps: Deps;

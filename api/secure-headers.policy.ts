@@ -19,7 +19,7 @@ export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as 
 
 /**
  * @param publicUrl the public address of the listener. If it is `https`, browsers must use only `https`.
- * @returns the headers of each of its answers
+ * @returns the headers of each answer of the listener
  */
 export function secureHeadersOf(publicUrl: string): Readonly<Record<string, string>> {
   return {

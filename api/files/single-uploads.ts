@@ -73,7 +73,7 @@ export async function receiveFile(
 
 /**
  * Removes the partial file of a crashed process, because some stores keep an incomplete file when a connection ends.
- * @param length the declared size; 0 without a declared size
+ * @param length the declared size of the upload; 0 if no size was declared
  * @throws DomainError file_exists
  */
 async function removePartialFile(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {

@@ -11,7 +11,7 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** Uploads take long, and clients retry without a user. */
+/** The time after which a refused client tries again. Uploads take long, and clients retry without their user. */
 const retryAfterSeconds = 5;
 /** A writing request keeps its permit at least this long, which is the time of one part at a megabit per second. */
 const undisturbedMs = 60_000;
@@ -52,7 +52,7 @@ export interface UploadPermit {
 }
 
 export interface UploadPermits {
-  /** @throws DomainError busy if no permit is free and no request can return one early */
+  /** @throws DomainError busy if no permit is free, and no request can return a permit early */
   take(writer: Writer): Promise<UploadPermit>;
 }
 

@@ -38,7 +38,7 @@ export interface Call {
 }
 
 /**
- * Charges a call once. Reads are free.
+ * Charges a call to its counters once. Reads are not charged.
  *
  * - A rule "per IP" charges the address, with or without a session.
  * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up

@@ -39,7 +39,7 @@ const writeRate = { limit: 60, windowSeconds: minute };
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
 /** One action with two paths, so that a student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
-/** Booking and canceling use one budget. */
+/** Booking and canceling a session use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
 /** Two ways to end the rights of a member or an invited person. */

@@ -115,7 +115,7 @@ async function within<T>(
       counted.push(one);
     }
   } catch (error) {
-    await takeBack(); // the try did not run
+    await takeBack(); // the error came before the try ran
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
       throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {

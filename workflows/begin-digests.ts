@@ -10,7 +10,7 @@ const activities = proxyActivities<Activities['beginDigests']>({
 /** The maximum number of batches of one run, so that its history stays short. The next run continues the work. */
 const maxBatches = 200;
 
-/** @returns the number of digests that it began */
+/** @returns the number of digests that this run began */
 export async function beginDigests(): Promise<{ begun: number }> {
   let begun = 0;
   for (let batches = 1; ; batches++) {

@@ -75,7 +75,10 @@ function placeOf({ workflowType, workflowExecution, taskQueue, activityType, att
   };
 }
 
-/** @param args the arguments of a step: the row's id, and the workflow's time @returns undefined if the fault cannot be recorded */
+/**
+ * @param args the arguments of a step: the row's id, and the workflow's time
+ * @returns the answer of the step; undefined if the fault cannot be recorded
+ */
 async function recordFault(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
   const [subjectId, now] = args;
   if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;

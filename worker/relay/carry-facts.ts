@@ -18,7 +18,7 @@ type Result = FactResult<CausedWorkflow>;
  * that were claimed together go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
  * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next
  * batch.
- * @returns a function that delivers one fact
+ * @returns a function that delivers one fact to the consumers
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
   const { db, workflows, localAttempts, failpoint } = deps;

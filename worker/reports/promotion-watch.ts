@@ -16,7 +16,7 @@ export interface PromotionWatch {
 }
 
 /**
- * @param buildId undefined in a checkout, which gets work while no build is current
+ * @param buildId the id of the running build; undefined in a checkout, which gets work while no build is current
  * @param onLate is called once, when the minute is over and the build is not promoted
  * @param clock in Unix milliseconds
  */

@@ -55,7 +55,7 @@ function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
 
 /**
  * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts no host names, so the name is resolved here.
- * @returns for example `0.0.0.0:9090` or `[::1]:9090`
+ * @returns the address, for example `0.0.0.0:9090` or `[::1]:9090`
  * @throws StartProblem if the host has no address
  */
 export async function metricsAddress(host: string, port: number): Promise<string> {

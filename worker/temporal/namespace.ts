@@ -27,7 +27,7 @@ type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
 export type Say = (line: string) => void;
 
 /**
- * @param services the services of the server; it may refuse operator calls
+ * @param services the services of the server, which may refuse operator calls
  * @param say prints a line for each step
  * @returns the commands that an operator must run, because the server refuses these calls to us
  * @throws StartProblem if the server refuses the namespace to us, a search attribute has another type, or a created object does not appear in time
@@ -67,7 +67,7 @@ async function ensureNamespace({ workflowService }: Services, namespace: string,
     say(`The namespace ${namespace} is created. It keeps closed runs for ${retentionHours} h.`);
   } catch (error) {
     if (isRefusal(error)) return 'refused';
-    if (codeOf(error) !== codes.alreadyExists) throw error; // another process has just created it
+    if (codeOf(error) !== codes.alreadyExists) throw error; // another process has just created the namespace
   }
   return 'there';
 }

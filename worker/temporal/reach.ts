@@ -11,7 +11,7 @@ const preface = Buffer.concat([
 ]);
 const withinMs = 3_000;
 
-/** gRPC codes: permission denied, unauthenticated. */
+/** The gRPC codes "permission denied" and "unauthenticated". */
 const refusals: readonly number[] = [7, 16];
 /** The error of the workers' connection if the system has no certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;
@@ -109,7 +109,7 @@ export function isRefusal(error: unknown): boolean {
 /** The results of {@link firstReply} other than error codes. */
 const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
-/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results above */
+/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results that are declared above this function */
 async function firstReply(address: string, options: ConnectionOptions['tls']): Promise<string> {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];

@@ -14,7 +14,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   campaigns: { workflowTasks: 10, activities: 4 }, // each step hands over mails on the connections that campaigns and digests share
   automations: { workflowTasks: 40, activities: 20 }, // a step is one or two transactions; a few steps hand over a mail, which may take a minute
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; further steps would only wait for connections
-  imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy; more concurrent batches would only delay others
+  imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy, so more concurrent batches would only delay each other
   billing: { workflowTasks: 4, activities: 4 },
   domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; hanging checks hold no slots of other queues
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model; this is the number of concurrent answers
@@ -56,7 +56,10 @@ const cachedWorkflows = 400;
 /** The SDK delays heartbeats by at most this time: a third of the shortest heartbeat timeout, so that one heartbeat may be lost. */
 const heartbeatsEveryMs = 3_000;
 
-/** @param build undefined in a checkout @returns the options of the queue's worker that are equal in every process of the build */
+/**
+ * @param build the running build; undefined in a checkout
+ * @returns the options of the queue's worker that are equal in every process of the build
+ */
 export function workerOptions(taskQueue: TaskQueue, build: Build | undefined) {
   const { workflowTasks, activities } = slots[taskQueue];
   return {

@@ -8,7 +8,7 @@
 /**
  * @param all the permits of the process
  * @param used the permits in use: by all clubs, and by the club that requests another permit
- * @returns the limit that prevents another permit; undefined if the club may have it
+ * @returns the limit that prevents another permit; undefined if the club may have another permit
  */
 export function exhaustedLimit(all: number, used: { all: number; club: number }): 'club' | 'process' | undefined {
   const free = all - used.all;

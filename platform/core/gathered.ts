@@ -22,7 +22,7 @@ export interface GatheringOptions {
 export const usuallyHoldsMs = 100;
 
 /**
- * @param work one call for all items that were requested since the last call; it returns their results in the same order
+ * @param work makes one call for all items that were requested since the last call, and returns their results in the same order
  * @returns a function that requests one item, and rejects if the call of that item rejects
  */
 export function gathered<Item, Result>(
@@ -31,7 +31,7 @@ export function gathered<Item, Result>(
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let underWay = 0;
-  /** The call for which the next call waits. */
+  /** The current call, for which the next call waits. */
   let holder: symbol | undefined;
   const mayBegin = () => holder === undefined && underWay < atOnce;
   const begin = () => {

@@ -80,7 +80,10 @@ function requireWithinBounds(text: string, bounds: JsonBounds): void {
   }
 }
 
-/** @param start the index of the opening quote @returns the index of the closing quote, or the end of a text without one */
+/**
+ * @param start the index of the opening quote
+ * @returns the index of the closing quote; an index at or after the end of the text if there is no closing quote
+ */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {

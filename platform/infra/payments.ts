@@ -46,7 +46,7 @@ export interface PaymentProcessor {
   /** Charges once for each add-on. A repeated call returns the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
-   * Reads all payments of the customer, a few hundred at most, because clocks may differ.
+   * Reads all payments of the customer, a few hundred at most. It does not filter them by time, because clocks may differ.
    * @returns the outcome of the charge for an add-on; undefined if there is no charge
    * @throws Stripe.errors.StripeError
    */

@@ -13,7 +13,10 @@ const longestGap = 60;
 /** The maximum length of an address before its first slash. A longer part makes the address bad, except in a mail address. */
 const longestBeginning = 120;
 
-/** The gap, the beginning, and the two characters after it. An address in angle brackets may contain blanks. */
+/**
+ * Matches the gap before an address, the beginning of the address, and the two characters after this beginning. An address in angle
+ * brackets may contain blanks.
+ */
 const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A relative address has no colon, and no character that a renderer could decode into a colon. */

@@ -66,7 +66,7 @@ interface Scope {
   names: Map<string, string>;
 }
 
-/** @returns the text of a part, decoded by its byte-order mark; UTF-8 without one */
+/** @returns the text of a part, decoded by its byte-order mark, or as UTF-8 if it has no byte-order mark */
 export function decodeXml(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const encoding =

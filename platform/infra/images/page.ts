@@ -1,7 +1,7 @@
 /** Renders the first page of a PDF with PDFium. */
 import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** A page of text takes half a second. PDFium keeps the whole file in its memory. */
+/** The process and its limits. A page of text takes half a second, and PDFium keeps the whole file in its memory. */
 const drawing: PictureProcess = {
   module: new URL('page-child.mjs', import.meta.url),
   workMs: 90_000,

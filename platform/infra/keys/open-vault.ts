@@ -220,7 +220,10 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
 
 /** The number of value beginnings that one query returns. Each comes with one value, so the answer has a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/** The maximum number of keys of a column that a message names, and of rows of such a key that it names and counts. */
+/**
+ * The maximum number of keys that a message names for a column. For each of these keys, the maximum number of rows that the message names,
+ * and that it counts.
+ */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;

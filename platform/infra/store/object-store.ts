@@ -151,7 +151,7 @@ export interface ObjectStoreSettings {
 }
 
 /**
- * @param withinMs the longest wait for an answer; tests use another one
+ * @param withinMs the longest wait for an answer; tests use another limit
  * @returns the configuration of a store client; clients with an equal configuration share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
@@ -171,7 +171,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
 
 /**
  * @param options.copiedBytes the bytes of a copy in one request; tests use another number
- * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another one
+ * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another limit
  */
 export function createObjectStore(
   storage: ObjectStoreSettings,

@@ -61,7 +61,7 @@ function describeOffset(offsetMs: number): string {
 }
 
 /**
- * Compares this process's clock with Postgres's. If Postgres is unreachable, it reports nothing, because `openDatabase` will report it.
+ * Compares this process's clock with Postgres's. An unreachable Postgres is not reported here, because `openDatabase` reports it.
  * @throws StartProblem if the clocks are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {

@@ -12,7 +12,7 @@ import { missingLimits, withClient } from './role-limits.ts';
 
 /** The time that the NOTIFY of the check may take to arrive. */
 const hearWithinMs = 3_000;
-/** The number of tries, because other clients of a pooler may hide a prepared statement once. */
+/** The number of tries of the check of poolers. One try is not enough, because other clients of the pooler may hide the fault once. */
 const tries = 3;
 
 /** SQLSTATEs of Postgres: the prepared statement already exists; it does not exist. */

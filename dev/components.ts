@@ -90,7 +90,7 @@ async function chosenFile(component: Component, chosen: string, searchPath: stri
 /** Results by file and component, so that each program is checked only once. */
 const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
 
-/** @returns why a foreign program is unusable: its version is wrong, or it does not work on this machine */
+/** @returns the reason why a program of the user is unusable: its version is wrong, or it does not work on this machine */
 function flawOf(component: Component, file: string): Promise<string | undefined> {
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);

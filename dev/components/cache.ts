@@ -1,4 +1,7 @@
-/** The per-user cache of installed components: outside the checkout, with one directory for each version, filled atomically. */
+/**
+ * The cache of installed components of a user. It is outside the checkout, and has one directory for each version. A directory is filled
+ * atomically.
+ */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

@@ -12,7 +12,7 @@ import { versionFlaw } from './version.ts';
 /** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable, under its own name, into the directory. Throws the reason if it cannot. */
+  /** Puts the executable, under its own name, into the directory. Throws the reason if the source fails. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const testServerVersion = '1.38.0';
 /** The release line of Redis. The package has a different patch version for each platform. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
-/** The version of the package. playwright-core downloads the build that it was tested with. */
+/** The version of the package on npm. The other source, playwright-core, downloads the build with which playwright-core was tested. */
 const chromiumVersion = '153.0.0';
 /** The version of the packages, which differs for each platform. */
 const ffmpegVersion = '4.1';

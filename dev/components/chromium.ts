@@ -16,7 +16,7 @@ const connectTimeoutMs = 5_000;
 const startTimeoutMs = 60_000;
 
 /**
- * A source that lets playwright-core download the build that it was tested with, for every platform that it supports.
+ * A source that lets playwright-core download the build with which playwright-core was tested, for every platform that it supports.
  * @param host a mirror instead of the official servers
  */
 export function playwrightChromium(host?: string): Source {

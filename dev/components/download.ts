@@ -1,4 +1,6 @@
-/** Official downloads, with a short connect timeout, checked against the publisher's checksum if there is one. */
+/**
+ * Official downloads, with a short connect timeout. Each download is checked against the publisher's checksum, if the publisher has one.
+ */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -128,7 +128,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Whether a key consists of these parts with one segment between each two. */
+/** Whether a key consists of these parts, with one segment between two parts. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

@@ -1,11 +1,14 @@
-/** Evaluates known advisories about our packages from the report of `npm audit`. Some fail `npm run check`; the others are only listed. */
+/**
+ * Evaluates known advisories about our packages from the report of `npm audit`. Some advisories fail `npm run check`; the other advisories
+ * are only listed.
+ */
 
 /** An entry of dev/packages/accepted-advisories.json. It was examined, and does not harm the service before the date. */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
   readonly reason: string;
-  /** The last day on which it is accepted, `YYYY-MM-DD`. Then it must be examined again. */
+  /** The last day on which the advisory is accepted, `YYYY-MM-DD`. After this day the advisory must be examined again. */
   readonly until: string;
 }
 

@@ -30,7 +30,7 @@ export interface IssueOptions {
 }
 
 export interface Authority {
-  /** The authority's own certificate in PEM. A program that trusts it trusts every certificate that it issues. */
+  /** The authority's own certificate in PEM. A program that trusts this certificate trusts every certificate that the authority issues. */
   readonly certificate: string;
   /** A certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;

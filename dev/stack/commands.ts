@@ -37,7 +37,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
       () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
       heartbeatMs,
     );
-    // When this process ends, it no longer waits for the command.
+    // If this process ends, it stops the command.
     const kill = () => void child.kill();
     process.once('exit', kill);
     const finish = () => {

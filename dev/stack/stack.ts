@@ -18,7 +18,7 @@ import { startTemporal } from './temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** The directory of data, logs and secrets. Only one run at a time can use it. */
+  /** The directory of data, logs and secrets. Only one run at a time can use the directory. */
   readonly directory: string;
   /** `fixed`: the documented ports, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
@@ -72,7 +72,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const partsToStart = requestedParts.filter((name) => !env[parts[name].variables[0]]);
   await mkdir(path.dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // Root's Postgres runs as another user, who must be able to enter this directory. Its contents have their own modes.
+  // If root starts the stack, Postgres runs as another user, who must be able to enter this directory. The contents of the directory have
+  // their own modes.
   if (process.getuid?.() === 0) await chmod(directory, 0o711);
 
   const lock = await lockDirectory(directory);

@@ -1,4 +1,4 @@
-/** The S3 server, with a private bucket and a public one. */
+/** The S3 server, with a private bucket and a public bucket. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';

@@ -1,4 +1,4 @@
-/** Shared by benchmarks: a separate stack, our processes on it, waits with a limit, and the printing of figures. */
+/** Code that all benchmarks share: a separate stack, our processes on this stack, waits with a limit, and the printing of figures. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,7 +18,7 @@ export interface Bench {
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
 
-/** The measured processes are traced if this process has the variables for it: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
+/** The measured processes are traced if this process has the variables of tracing: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
 const tracing = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (name.startsWith('OTEL_') && value ? [[name, value]] : [])),
 );

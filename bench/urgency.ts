@@ -24,14 +24,14 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
-/** Rows that one statement inserts or postpones. */
+/** The number of rows that one statement inserts or postpones. */
 const aStatement = 5_000;
 /** Pairs of a code and a question in a round: about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the figure worse. */
+/** A code or an answer that has not arrived after this time counts with this time. So a lost code or answer makes the figure worse. */
 const arrivalLimitMs = 30_000;
 /**
  * The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk

@@ -62,7 +62,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // autovacuum also analyzes tables that are in use
+    await source.query('ANALYZE'); // autovacuum would also analyze tables that are in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {

@@ -105,7 +105,7 @@ function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
   };
 }
 
-/** Headings and texts in reading order. A path of headings is repeated when it changes. */
+/** The headings and texts in reading order. When the path of headings changes, the headings from the first change on are added. */
 function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
   const parts: string[] = [];
   let path: readonly string[] = [];

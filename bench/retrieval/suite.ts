@@ -29,7 +29,7 @@ export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size',
 
 /** The number of first passages that count as found. */
 const mostPassages = 8;
-/** The number of times that each question is asked to time it. */
+/** The number of times that each question is asked, to measure its time. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };

@@ -35,7 +35,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers with one delay end in order, so the bytes do too, except when the delay changes.
+    // Timers with equal delays end in order, so the bytes stay in order, except when the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

@@ -46,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Receivers that refuse one in this many messages once. */
+/** Receivers that refuse one in this many messages at the first attempt. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,

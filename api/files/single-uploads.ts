@@ -52,7 +52,7 @@ export async function receiveFile(
   const releaseRequest = new AbortController();
   const lock = await lockOf(locks, file, releaseRequest);
   try {
-    const current = await findUploadedFile(db, file.id); // the upload may have been settled after it was read
+    const current = await findUploadedFile(db, file.id); // another request may have settled the upload after this request read it
     if (!current) throw notFound('upload');
     if (!current.isOpen) throw fileExists();
     await removePartialFile(storage, file.objectKey, current.length);

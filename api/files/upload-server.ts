@@ -42,7 +42,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, requestRelease) {
       uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
-      // Another request may have started or settled the upload after it was read.
+      // Another request may have started or settled the upload after this request read it.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await uploadLock.release();

@@ -23,7 +23,7 @@ import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
-  /** The subject of the check, as its line shows it. */
+  /** The subject of the check, as the line of the check shows it. */
   readonly title: string;
   /**
    * @param note receives a warning, for a problem that does not stop the service

@@ -23,7 +23,7 @@ const polledTypes = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_
 
 /** Workers of a new version may take minutes to start, because images are pulled and machines are added. */
 const pollersWithinMs = 10 * 60_000;
-/** The server informs all task queues within this time, or reports its progress. */
+/** The time limit for the server to inform all task queues, or to report progress. */
 const propagatedWithinMs = 60_000;
 const lookEveryMs = 500;
 /** A poller whose last poll is within this time still runs, because a poll lasts a minute at most. */

@@ -28,7 +28,8 @@ export interface WorkflowClient {
   /** Signals the row's run to look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * Like `signalWithStart`, for rows that usually have no run, when a person waits. It starts the run in this process if possible. An
+   * Does the same as `signalWithStart`, for rows that usually have no run and for which a person waits. The run starts in this process if
+   * possible. An
    * existing run is signaled, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;

@@ -37,7 +37,10 @@ import {
 
 export type { Environment };
 
-/** Thrown by {@link readConfig}. `problems` has one sentence for each mistake, with names but no values, because a value may be a secret. */
+/**
+ * The error of {@link readConfig}. `problems` has one sentence for each mistake. The sentences contain names but no values, because a value
+ * may be a secret.
+ */
 export class ConfigError extends StartProblem {
   readonly problems: readonly string[];
 

@@ -2,10 +2,10 @@
  * The only entry point of the service. `npm run build` turns it into dist/main.js: `node dist/main.js api`. In a checkout: `node --import
  * ./platform/load.mjs main.ts api`. Each command loads only what it needs.
  */
-import './platform/start.mjs'; // first, so that an older Node gets no further
+import './platform/start.mjs'; // the first import, so that an older Node stops there with a message
 
 const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
-  await import('./telemetry.ts'); // first, because modules that are already loaded cannot be traced
+  await import('./telemetry.ts'); // imported first, because modules that are already loaded cannot be traced
   return load();
 };
 

@@ -97,28 +97,28 @@ export const activities = {
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({
-    /** Sends heartbeats with its progress. When the worker stops, it releases the source. */
+    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the source. */
     indexSource(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaProcessing: ({ media }: Given<'media'>) => ({
-    /** Sends heartbeats with its progress. When the worker stops, it releases the file. */
+    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the file. */
     processFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return processFile(media, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaMove: ({ moves }: Given<'moves'>) => ({
-    /** Sends heartbeats. When the worker stops, it releases the move. */
+    /** Sends heartbeats. When the worker stops, the activity releases the move. */
     moveFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaTranscription: ({ transcriptions }: Given<'transcriptions'>) => ({
-    /** Sends heartbeats with its progress. When the worker stops, it releases the file. */
+    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the file. */
     transcribeFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return transcribeFile(transcriptions, id, timeOfStep(now), { beat: heartbeat, stop });

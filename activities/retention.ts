@@ -11,9 +11,9 @@ export type RetentionRound = { more: boolean } & Readonly<Record<string, number 
 export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**
-     * Runs all jobs. A failed job does not prevent the others.
+     * Runs all jobs. A failed job does not prevent the other jobs.
      * @param now the workflow's time in Unix milliseconds
-     * @throws the error of the first failed job, after all jobs
+     * @throws the the error of the first failed job, after all jobs have run
      */
     async retain(now: number): Promise<RetentionRound> {
       const signUps: RetentionJob = { run: () => removeOldSignUps(deps, new Date(now)) };

@@ -33,11 +33,12 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/** The longest rest. A batch that was slow because of Postgres must not delay the import equally long. */
+/** The longest rest. If a batch was slow because of Postgres, the import must not rest as long as this batch took. */
 const longestRestMs = 1_000;
 
 /**
- * Runs a step of bulk work. If the next step is due immediately, it rests for as long as the step took. So the work uses at most half a
+ * Runs a step of bulk work. If the next step is due immediately, the activity first rests for as long as this step took. So the work uses
+ * at most half a
  * core, and Postgres and the worker have time for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(

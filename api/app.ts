@@ -1,4 +1,4 @@
-/** The API: every operation of the contract runs equal checks in one order (DEC-6). */
+/** The API: every operation of the contract runs the same checks in the same order (DEC-6). */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
@@ -73,7 +73,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // An error after the answer has started, for example because the client disconnected. A status can no longer be sent.
+  // The error occurred after the answer had started, for example because the client disconnected. A status can no longer be sent.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }

@@ -17,9 +17,9 @@ const checkIntervalMs = 1_000;
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
-  /** Streams of one student. */
+  /** The limit of open streams of one student. */
   perStudent: number;
-  /** Streams of all callers. */
+  /** The limit of open streams of all callers. */
   inAll: number;
 }
 
@@ -78,7 +78,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
-  /** One statement for all sessions. */
+  /** One statement checks all sessions. */
   async function checkSessions(): Promise<void> {
     if (isChecking || streams.size === 0) return;
     isChecking = true;

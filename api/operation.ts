@@ -83,7 +83,7 @@ export interface OperationRequest<Op extends OperationId> {
   /** @returns a header of the request, or an empty text */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** Postgres, for operations that read. */
+  /** The access to Postgres of operations that only read. */
   db: Queries;
   /** The dependencies of operations that change data. */
   deps: Deps;
@@ -94,9 +94,9 @@ export interface OperationRequest<Op extends OperationId> {
    * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** For limits on guesses, which count the outcome of a call ({@link file://./rate-limits/tries.ts}). */
+  /** The limiter of guesses, which counts the outcome of a call ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
-  /** The client's address, for the same limits. */
+  /** The client's address, for the limits on guesses. */
   ip: string;
   /** The caller, for operations that need a session. @throws Error if the contract requires no session */
   caller: Caller;

@@ -4,7 +4,7 @@ export interface RequestHead {
   readonly httpVersion: string;
   /** The request target, unchanged. */
   readonly url?: string | undefined;
-  /** Names and values alternately, unchanged. */
+  /** The header fields: names and values alternate, and are unchanged. */
   readonly rawHeaders: readonly string[];
 }
 

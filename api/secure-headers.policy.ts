@@ -1,6 +1,9 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
-/** For answers that are not pages: a browser that opens them loads, runs, sends and frames nothing. Pages have their own policies. */
+/**
+ * The policy of answers that are not pages. A browser that opens such an answer loads, runs, sends and frames nothing. Pages have their own
+ * policies.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -16,7 +19,7 @@ export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as 
 
 /**
  * @param publicUrl the public address of the listener. If it is `https`, browsers must use only `https`.
- * @returns the headers of each of its answers
+ * @returns the headers of each answer of the listener
  */
 export function secureHeadersOf(publicUrl: string): Readonly<Record<string, string>> {
   return {

@@ -156,7 +156,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     requestTimeout: longestBodyMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's default refusal would have no envelope
+    requireHostHeader: false, // replaces Node's default refusal, which has no envelope
     noDelay: true, // small packets of an answer are sent without delay
   });
   serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));

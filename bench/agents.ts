@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- agents`: questions to an agent through two API processes and a worker, compared with the bare SDK that asks the same
- * model server. It measures how soon the answer begins, how late its pieces arrive, the cost of many streams, and that no piece is lost.
+ * `npm run bench -- agents` asks an agent questions through two API processes and a worker. It compares the answers with the bare SDK,
+ * which asks the same model server. It measures how soon an answer begins, how late its pieces arrive, and the cost of many streams. It
+ * also checks that no piece is lost.
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import { askProduct } from './agents/asking.ts';
@@ -38,7 +39,10 @@ export async function benchAgents(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** One-time work is over after this. @returns the request that the model's service gets for a question */
+/**
+ * Asks the first questions, so that one-time work is done before the measurement.
+ * @returns the request that the model's service gets for a question
+ */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {
   await server.obey({ recite: { deltas: 20, characters: 24 } });
   for (let index = 0; index < warmUpQuestions; index += 1) await askProduct(pick(apis, index), pick(students, index));

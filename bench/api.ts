@@ -1,4 +1,4 @@
-/** `npm run bench -- api`: GET /v1/auth/session, compared with a bare Koa route that makes the same single query. */
+/** `npm run bench -- api` measures GET /v1/auth/session, and compares it with a bare Koa route that makes the same single query. */
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';

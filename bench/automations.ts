@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- automations [throughput | waiting | burst | reads]`: runs and steps a second compared with the bare engine; the
- * worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects others; reads with a million runs.
+ * `npm run bench -- automations [throughput | waiting | burst | reads]`. `throughput` measures runs and steps a second, compared with the
+ * bare engine. `waiting` measures the worker's cost of 20,000 waiting runs. `burst` measures how soon 5,000 runs end their waits, and how
+ * that affects other clubs. `reads` measures reads with a million runs.
  */
 import { measureReads } from './automations/reads.ts';
 import { measureThroughput } from './automations/throughput.ts';
@@ -9,7 +10,7 @@ import { onMailbox } from './codes.ts';
 import { onWebhookScene } from './webhooks/scene.ts';
 
 export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
-/** Starts a second of one club: more than any machine reaches (AUTO-20). */
+/** The limit of runs that a club starts in a second. No machine reaches it (AUTO-20). */
 const unpaced = '1000';
 type Measurement = (typeof automationMeasurements)[number];
 

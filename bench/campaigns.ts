@@ -41,7 +41,7 @@ type Measurement = (typeof campaignMeasurements)[number];
 
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
 const rounds = 5;
-/** Mails of the bare loop that is compared with a large campaign; its rate does not depend on their number. */
+/** The number of mails of the bare loop that is compared with a large campaign. The loop's rate does not depend on this number. */
 const bareBeside = 10_000;
 const limitMs = 15 * 60_000;
 
@@ -125,7 +125,7 @@ async function bareRate(scene: Scene, message: HandedMessage, count: number): Pr
   return rateOf(await scene.state());
 }
 
-/** @returns a message like the messages that a campaign hands over */
+/** @returns a message as a campaign hands it over to the mail server */
 async function messageOf(scene: Scene): Promise<HandedMessage> {
   const clubId = await clubWithoutRate(scene.db);
   await haveStudents(scene.db.source, clubId, 1);

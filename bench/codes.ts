@@ -31,7 +31,7 @@ export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): P
 
 const codes = 40;
 const everyMs = 300;
-/** A code that has not arrived by then counts with this time: the figure is bad, not missing. */
+/** A code that has not arrived after this time counts with this time, so that a lost code makes the figure worse. */
 const limitMs = 30_000;
 
 interface Asked {

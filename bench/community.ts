@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- community [zip | lists | digests | bookings]`: an archive compared with bare streams; spaces, posts, comments and
- * sessions at two sizes; a thousand and ten thousand daily mails; and bookings compared with bare inserts.
+ * `npm run bench -- community [zip | lists | digests | bookings]`. `zip` compares an archive with bare streams. `lists` measures spaces,
+ * posts, comments and sessions at two sizes. `digests` measures a thousand and ten thousand daily mails. `bookings` compares bookings
+ * with bare inserts.
  */
 import { measureBookings } from './community/bookings.ts';
 import { measureDigests } from './community/digests.ts';

@@ -11,13 +11,13 @@ export interface Figure {
   /** The figure's name in the output of the suite; unique in its suite. */
   name: string;
   value: number;
-  /** Such as `deliveries/s` or `ms`. */
+  /** The unit, such as `deliveries/s` or `ms`. */
   unit: string;
-  /** The value of the ceiling or the baseline in the same run; `ceilings` of the suite says what it is. */
+  /** The value of the ceiling or the baseline in the same run. The suite's `ceilings` explain it. */
   ceiling?: number;
-  /** The median of the rounds' ratios of value to ceiling. */
+  /** Each round has a ratio of value to ceiling. This is the median of these ratios. */
   ratio?: number;
-  /** The number of rounds whose median the value is. */
+  /** The number of rounds. The value is their median. */
   rounds?: number;
   aim?: Aim;
 }
@@ -44,9 +44,9 @@ export interface SuiteFigures {
   command: string;
   /** Explains what the ceilings and baselines are. */
   ceilings?: string;
-  /** The limit of a figure, in at most two sentences each. */
+  /** Explains what limits a figure, in at most two sentences. */
   limits: { figure: string; text: string }[];
-  /** The newest last. Each figure is in one run. */
+  /** The runs, the newest last. Each figure is in only one run. */
   runs: Run[];
 }
 
@@ -55,8 +55,8 @@ const isCeiling = (key: string): boolean => /^(ceiling|alone|without|checkout|we
 
 /**
  * Divides one reported line into figures. `value` keeps the line's name; each further number gets the name `<line>: <key>`.
- * @param values by their keys, such as `value`, `ceiling`, `ratio`, `p99`
- * @param rounds whose median the values are
+ * @param values the values by their keys, such as `value`, `ceiling`, `ratio`, `p99`
+ * @param rounds the number of rounds; the values are their medians
  */
 export function figuresOfLine(line: string, values: Readonly<Record<string, number>>, rounds?: number): Figure[] {
   const entries = Object.entries(values).filter(([key]) => key !== 'aim');
@@ -77,7 +77,7 @@ export function figuresOfLine(line: string, values: Readonly<Record<string, numb
   });
 }
 
-/** @returns the last unit that the name contains, else `number` */
+/** @returns the last unit that the name contains, or `number` if it contains none */
 function unitOf(name: string): string {
   const units = name.match(/[A-Za-z]+\/s\b|\b(?:ms|s|kB|MB)\b|%/g);
   return units?.at(-1) ?? 'number';
@@ -86,7 +86,8 @@ function unitOf(name: string): string {
 const rounded = (value: number): number => Number(value.toPrecision(3));
 
 /**
- * Adds a run to the figures of a suite. A figure that is measured again leaves its earlier run; its unit and its aim stay.
+ * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. Its unit and its aim
+ * do not change.
  * @returns the new figures; the parameters do not change
  */
 export function withRun(suite: SuiteFigures, run: Run): SuiteFigures {

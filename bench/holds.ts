@@ -20,9 +20,12 @@ import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
 
-/** A request is repeated, and its shortest block counts: an earlier one may include loading code, or collecting other garbage. */
+/**
+ * A request is repeated, and only the shortest time counts, because earlier times may include the loading of code or the collection of
+ * other garbage.
+ */
 const times = 3;
-/** The contents of texts: characters of four bytes, variables that are never closed, and Markdown that never ends. */
+/** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];
 /** Operations whose answers are files of the build, equal for every caller. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
@@ -111,7 +114,7 @@ function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPa
   }
 }
 
-/** A valid request; for a list, for its largest page. */
+/** Returns a valid request. The request for a list asks for the largest page. */
 function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
   const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
   const isList = operation.parameters.some(({ name }) => name === 'page_size');
@@ -130,7 +133,7 @@ function shortest(measured: readonly Measured[]): Measured | undefined {
   return measured.toSorted((one, other) => one.holdMs - other.holdMs)[0];
 }
 
-/** Records the longest block and the largest answer of each operation. */
+/** Records the largest answer of each operation, and the longest time for which the operation blocked the thread. */
 function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
   if (!measured) return;
   const before = longest.get(operationId);

@@ -1,6 +1,6 @@
 /**
- * The cost of an import: rows a second and the worker's memory for 5,000 and for 50,000 rows, compared with one bulk INSERT of the same
- * rows (`rows`). Also the time of another club's reads while three imports with invitations run (`fairness`).
+ * The cost of an import. `rows`: rows a second and the worker's memory for 5,000 and for 50,000 rows, compared with one bulk INSERT of
+ * the same rows. `fairness`: the time of another club's reads while three imports with invitations run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -142,7 +142,7 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
   };
 }
 
-/** Only students and enrollments, one statement each: less than an import must write. @returns milliseconds */
+/** Inserts only students and enrollments, with one statement for each table. An import must write more than this. @returns milliseconds */
 async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();

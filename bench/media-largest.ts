@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media largest`: one video of ten gigabytes, the largest size, by tus and through the worker to its MP4. It runs only
- * when named, because it takes minutes and 32 GB of disk.
+ * `npm run bench -- media largest`: one video of ten gigabytes, the largest size, by tus and through the worker to its MP4. This
+ * measurement runs only when it is named, because it takes minutes and 32 GB of disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
@@ -90,7 +90,7 @@ export async function benchLargest(): Promise<void> {
   });
 }
 
-/** @returns a function that ends the watch, with megabytes */
+/** @returns a function that ends the measurement and returns megabytes */
 function watchMemory(name: string, pid: number | undefined) {
   let over = false;
   let [before, most] = [0, 0];

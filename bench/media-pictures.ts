@@ -108,7 +108,7 @@ async function measure(base: string, source: DataSource, { announced, bytes }: S
   return (filesARound * 1_000) / (performance.now() - startedAt);
 }
 
-/** Works on as many files in parallel as a worker. */
+/** Processes as many files in parallel as a worker does. */
 async function bareLoop({ work }: Subject): Promise<number> {
   const startedAt = performance.now();
   let remaining = filesARound;

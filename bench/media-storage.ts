@@ -92,7 +92,7 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
   });
 }
 
-/** Half of the files wait for a worker. @returns milliseconds of a catch-up round, and of a claim that is returned */
+/** Half of the files wait for a worker. @returns the milliseconds of a catch-up round, and of a claim that is released again */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(
     `UPDATE media SET looks_at = now() - interval '1 hour' WHERE looks_at IS NULL AND abs(hashtext(id::text)) % 2 = 0`,
@@ -114,7 +114,7 @@ async function queueOf(db: Database): Promise<number[]> {
   return took;
 }
 
-/** Ready files of every kind, ten thousand for each statement, as many uploads would leave them. */
+/** Inserts ready files of every kind, ten thousand with each statement. The rows look like the rows of uploaded files. */
 async function addFiles(db: Database, clubId: Id, count: number): Promise<void> {
   const atOnce = 10_000;
   for (let inserted = 0; inserted < count; inserted += atOnce)

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- media tus`: a video of two gigabytes by tus, compared with bare multipart uploads of the same bytes to the same
- * store. One upload has as many parallel parts as ours, another has four. It also measures the API's memory (MED-26).
+ * store. One bare upload has as many parallel parts as ours, and another upload has four. It also measures the API's memory (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -22,7 +22,7 @@ import { onFreshStack, progress, report, reportBeside } from './support.ts';
 const rounds = 2;
 export const megabyte = 1_024 * 1_024;
 const fileBytes = 2_048 * megabyte;
-/** The first one warms up. */
+/** The size of the first upload, which warms up. */
 const warmUpBytes = 128 * megabyte;
 const sampledMs = 100;
 
@@ -67,7 +67,7 @@ export async function benchTus(): Promise<void> {
   });
 }
 
-/** One repeated piece, so that creating it costs nothing. After a video, it is a box that players ignore. */
+/** The filler is one repeated piece, so its creation costs nothing. After a video, players ignore it as an unknown box. */
 function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
   let remaining = bytes;
@@ -99,7 +99,7 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 
 /**
  * Sends the whole file in one request.
- * @param file.begins a video; without it the file is none
+ * @param file.begins a video at the start of the file; without it the file is not a video
  * @returns megabytes a second, from the creation until the last answer, with the file settled
  */
 export async function sendByTus(

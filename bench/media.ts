@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- media`: the effect on other callers when ten hostile files are completed together (DEC-54). It calls `/healthz` and
+ * `npm run bench -- media`: measures the effect on other callers when ten hostile files are completed together (DEC-54). The suite calls
+ * `/healthz` and
  * reads another person's session, with and without this load. The API's event loop must stay free, so the main figure is the p99 of
  * `/healthz`.
  */
@@ -20,16 +21,16 @@ import { onFreshStack, progress, quantile, report } from './support.ts';
 const rounds = 6;
 /** Files that are completed together. */
 const files = 10;
-/** The interval of the health requests meanwhile. */
+/** The interval of the health requests during the completions. */
 const everyMs = 5;
 const aloneMs = 5_000;
-/** Milliseconds of the p99. */
+/** The target of the p99 of `/healthz`, in milliseconds. */
 const aim = 50;
 /** The target of the p95 of a session, as a multiple of the p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** Runs only when named. */
+/** These measurements run only when they are named. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -48,7 +49,10 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB. Each once cost seconds. */
+/**
+ * A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of
+ * these files.
+ */
 const hostile = [
   archiveOfManyEntries(),
   jpegOfManySegments(),

@@ -13,7 +13,7 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** Rows of a statement, whose transition table still fits. */
+/** The number of rows of one statement, whose transition table still fits into memory. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
@@ -21,7 +21,10 @@ const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Names of people: about 3,000 pairs, so that some hundreds of a million share each; and one name that only one student has. */
+/**
+ * Names of people: about 3,000 pairs, so that some hundreds of a million students share each pair. One student has a name that no other
+ * student has.
+ */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Maria', 'Ada', 'João', 'Ana', 'Pedro', 'Lucas', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Linus', 'Margaret', 'Ken', 'Radia'])[1 + mixed % 14] || ' ' ||
   (ARRAY['Silva', 'Lovelace', 'Santos', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Hamilton', 'Perlman', 'Okonkwo'])[1 + mixed / 14 % 10] ||
@@ -47,10 +50,10 @@ export async function seedClub({ source }: Database): Promise<Club> {
 
 /**
  * Replaces the old students. One of 20 is unverified, one of 20 enrollments and one of 50 certificates is revoked. Indexes are built
- * after the rows, as when a backup is restored, because inserting into them would take several times as long.
+ * after the rows, as when a backup is restored, because rows with existing indexes would take several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
-  // Its own connection: the product's connections end long statements and long silences.
+  // Uses its own connection, because the product's connections end long statements and long silences.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -67,7 +70,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
   } finally {
@@ -93,7 +96,7 @@ async function loadChunk(
   from: number,
   to: number,
 ): Promise<void> {
-  // The mixed bits make names, marks and times independent.
+  // Mixes the bits of the number, so that names, marks and times are independent of each other.
   const rows = `
     SELECT n, ${total}::bigint AS total, (hashint8(n)::bigint + 2147483648) AS mixed, $1::uuid AS club_id,
            '2026-01-01'::timestamptz + make_interval(secs => n::float8 * 10) AS at

@@ -2,7 +2,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
-/** @returns their names, in the order of the statements; `sequential: table` if a statement uses none */
+/** @returns the names of the indexes, in the order of the statements; `sequential: table` if a statement uses no index */
 export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {

@@ -1,4 +1,7 @@
-/** `npm run bench -- reads`: the lists with 1,000 and with 1,000,000 records of one club: p95, its growth, and the index of each. */
+/**
+ * `npm run bench -- reads`: measures the lists with 1,000 and with 1,000,000 records of one club: the p95 of each list, its growth, and its
+ * index.
+ */
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { listStudents } from '../domain/identity/students.ts';
@@ -31,8 +34,8 @@ const certificates =
 const someone = (records: number) => nthStudent(Math.floor(records / 3));
 
 /**
- * The search texts. The first is the name of one student. Some hundreds of a million students have the second, one student in 14 has the
- * third, and every record has the fourth. The last has no trigram.
+ * The search texts. The first text is the name of one student. Some hundreds of a million students have the second text, one student in
+ * 14 has the third, and every record has the fourth. The last text has no trigram.
  */
 const searches = {
   'of one': 'quetzal',
@@ -43,7 +46,7 @@ const searches = {
   symbols: '%',
 };
 
-/** One list each: the first page, whole and with each filter. */
+/** Each read is the first page of one list, without a filter or with one of its filters. */
 const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<string, Read>>>> = {
   students: {
     all: students({}),

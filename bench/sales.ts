@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- sales`: accepted notices a second, compared with a bare Koa route that inserts the same row. Sales of one club a
- * second whose three facts reach its endpoint: an account, a purchase and an access. And how long a sale waits while transactions lock
- * its club's count of students for 11 s each, which no import does any more (ENG-17).
+ * `npm run bench -- sales`: measures three things. The first is accepted notices a second, compared with a bare Koa route that inserts
+ * the same row. The second is the sales of one club a second whose three facts (an account, a purchase and an access) reach its endpoint.
+ * The third is how long a sale waits while transactions lock its club's count of students for 11 s each. No import locks the count for so
+ * long any more (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';
@@ -33,7 +34,7 @@ const rounds = 5;
 const secondsARound = 4;
 /** Parallel requests: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
-/** Sales of a round, and the facts of each. */
+/** The number of sales of a round, and the number of facts of each sale. */
 const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
@@ -104,7 +105,7 @@ function nextNotice(): string {
 
 const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** No worker runs meanwhile, so that only the receipt is measured. */
+/** No worker runs during this measurement, so only the receipt is measured. */
 async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
   const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
   progress('warming up');
@@ -143,7 +144,7 @@ async function acceptedPerSecond(port: number, path: string): Promise<number> {
   return result.requests.total / result.duration;
 }
 
-/** From the first notice until the last fact has reached the receiver. */
+/** Measures the time from the first notice until the last fact has reached the receiver. */
 async function measureDelivered(
   { stack, launch }: Bench,
   source: DataSource,
@@ -188,7 +189,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** The number of locks of the count, the time of each, and the free time in between. */
+/** The number of locks of the count, the duration of each lock, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- start`: the time of API and worker from their start to their first ready answer, for a build and for this checkout,
- * alternately.
+ * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. Measurements of a build and
+ * of this checkout alternate.
  */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';
@@ -60,7 +60,7 @@ export async function benchStart(selection: readonly string[]): Promise<void> {
   }
 }
 
-/** Starts the program, and ends it. @returns milliseconds until `/readyz` answers 200 */
+/** Starts the program, waits until it is ready, and ends it. @returns milliseconds until `/readyz` answers 200 */
 async function msToReady(
   args: readonly string[],
   portVariable: string,

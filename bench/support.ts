@@ -1,4 +1,4 @@
-/** Shared by benchmarks: a separate stack, our processes on it, waits with a limit, and the printing of figures. */
+/** Code that all benchmarks share: a separate stack, our processes on this stack, waits with a limit, and the printing of figures. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,7 +18,7 @@ export interface Bench {
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
 
-/** The measured processes are traced if this process has the variables for it: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
+/** The measured processes are traced if this process has the variables of tracing: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
 const tracing = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (name.startsWith('OTEL_') && value ? [[name, value]] : [])),
 );
@@ -29,7 +29,7 @@ const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
 /**
  * Runs `measure` on a fresh stack, which is removed afterwards.
  * @param options.durable Postgres waits for the disk at each commit, as in production
- * @throws the error of `measure`; or immediately an error that a part of the stack or one of our programs has ended
+ * @throws the the error of `measure`; or, immediately, an error if a part of the stack or one of our programs has ended
  */
 export async function onFreshStack(
   parts: readonly PartName[],
@@ -110,7 +110,7 @@ export function laneSettings(): Record<string, string> {
  * Checks every 25 ms, or less often, until the condition is true.
  * @param what the awaited condition, for the message
  * @param options.progressSoFar the progress, for the message
- * @throws Error when the time is over
+ * @throws Error if the condition is not true in time
  */
 export async function waitUntil(
   what: string,
@@ -128,7 +128,7 @@ export async function waitUntil(
   }
 }
 
-/** @param share 0.5 for the median @returns the value below which this share of the values lies */
+/** @param share 0.5 for the median @returns the value below which this share of the values is */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
@@ -136,7 +136,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** A measurement of the product, and directly after it of the ceiling. */
+/** A measurement of the product, and a measurement of the ceiling directly after it. */
 export interface Round {
   ours: number;
   bare: number;
@@ -155,7 +155,7 @@ export function reportBeside(figure: string, rounds: readonly Round[]): void {
 /**
  * Prints `deliveries/s 85 ceiling 120 ratio 0.71`, and keeps the figures for `--save`.
  * @param rounds the number of rounds; the values are their medians
- * @throws Error for a value that is not a number, because nothing was measured
+ * @throws Error if a value is not a number, because nothing was measured
  */
 export function report(figure: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const words = Object.entries(values).map(([name, value]) => {

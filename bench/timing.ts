@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- timing`: whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with known
- * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The withheld calls come after
- * the mails of an hour are used up.
+ * `npm run bench -- timing` finds out whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with
+ * known
+ * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The suite also measures calls
+ * whose mail is withheld, because the address has used up its mails of an hour.
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
@@ -26,7 +27,7 @@ export const timingMeasurements = [
 type Measurement = (typeof timingMeasurements)[number];
 
 const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
-/** Parallel calls: they mostly wait for ticks, but a sign-up hashes two passwords before. */
+/** Parallel calls: they mostly wait for ticks, but each sign-up first hashes two passwords. */
 const atOnce = {
   resend: 16,
   reset: 16,
@@ -102,7 +103,7 @@ const code: CallOf = async (port, { clubId, email, known }) => ({
   call: () => timed(port, '/v1/auth/code', { club_id: clubId, email }, 202),
 });
 
-/** Prepares a call after as many requests as an address gets mails in an hour. */
+/** Prepares a call for an address that has used up its mails of an hour. */
 function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   return async (port, address) => {
     const body = { club_id: address.clubId, email: address.email };
@@ -111,7 +112,7 @@ function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   };
 }
 
-/** Sends a wrong code. The request for a code before it is not timed. */
+/** Sends a wrong code. The time of the preceding request for a code does not count. */
 const exchange: CallOf = async (port, { clubId, email, known }) => {
   const request = await post(port, '/v1/auth/code', { club_id: clubId, email });
   const { data } = (await request.json()) as { data: { code_id: Id } };
@@ -132,7 +133,7 @@ const signUp: CallOf = async (port, { clubId, email, known }) => ({
 
 let addressesUsed = 0;
 
-/** From an address of its own, so that no rate limit applies. */
+/** Sends the request from a separate address, so that no rate limit applies. */
 function post(port: number, path: string, body: object): Promise<Response> {
   addressesUsed += 1;
   const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
@@ -143,7 +144,7 @@ function post(port: number, path: string, body: object): Promise<Response> {
   });
 }
 
-/** @throws Error for an unexpected answer */
+/** @throws Error if an answer is unexpected */
 async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
   const begin = performance.now();
   const answer = await post(port, path, body);

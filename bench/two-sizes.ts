@@ -1,4 +1,4 @@
-/** The same read with 1,000 and with 1,000,000 records: p95, its growth, and its index. */
+/** Measures one read with 1,000 and with 1,000,000 records: the p95, its growth, and the index that the read uses. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
@@ -9,7 +9,7 @@ import { median, onFreshStack, progress, quantile, report } from './support.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
 const samples = 200;
-/** Consecutive phases of a measurement. */
+/** The number of consecutive phases of a measurement. */
 const spells = 5;
 const warmUps = 20;
 

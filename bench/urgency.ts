@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- urgency`: how long people wait with and without 50,000 queued invitations of the same club (ENG-15): for a sign-in
- * code's mail, and for the first words of an answer. Rounds with and without invitations alternate, and their medians are compared, so
- * that other load affects both.
+ * `npm run bench -- urgency`: measures how long people wait for the mail of a sign-in code, and for the first words of an answer
+ * (ENG-15). It compares rounds with and without 50,000 queued invitations of the same club. The rounds alternate, and their medians are
+ * compared, so that other load affects both kinds of rounds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -24,16 +24,19 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
-/** Rows that one statement inserts or postpones. */
+/** The number of rows that one statement inserts or postpones. */
 const aStatement = 5_000;
 /** Pairs of a code and a question in a round: about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not come by then counts with this time: the figure is bad, not missing. */
+/** A code or an answer that has not arrived after this time counts with this time. So a lost code or answer makes the figure worse. */
 const arrivalLimitMs = 30_000;
-/** The time for which bulk runs before a round with bulk, and the longest wait of a round without bulk until running bulk ends. */
+/**
+ * The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk
+ * work ends.
+ */
 const underWayMs = 5_000;
 const drainMs = 60_000;
 /** The target, as a multiple of the p95 without invitations. */
@@ -131,7 +134,10 @@ async function measureRounds(scene: Scene): Promise<void> {
   }
 }
 
-/** Asks for codes and questions at a steady rate. @returns the milliseconds to each mail's arrival, and to the first words */
+/**
+ * Asks for codes and questions at a steady rate.
+ * @returns the milliseconds until each mail arrived, and until the first words of each answer
+ */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();
   const words: Promise<number>[] = [];
@@ -190,7 +196,7 @@ async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   );
 }
 
-/** Postpones the queued rows by a day, or makes them due. The sweeper would wake overdue mails. */
+/** Postpones the queued rows by a day, or makes them due. The sweeper would wake rows that stay due. */
 async function setAside(source: DataSource, aside: boolean): Promise<void> {
   const at = aside ? `now() + interval '1 day'` : 'now()';
   await source.query(
@@ -200,7 +206,7 @@ async function setAside(source: DataSource, aside: boolean): Promise<void> {
   await source.query('VACUUM ANALYZE wakes');
 }
 
-/** Started bulk runs continue for a while. */
+/** Waits, because bulk runs that have started continue for a while. */
 async function untilNoneIsUnderWay(source: DataSource): Promise<void> {
   const isOver = async () => {
     const [row] = await source.query<{ count: number }[]>(

@@ -9,7 +9,7 @@ import { openDatabase, runOnce } from '../platform/infra/process.ts';
 
 /**
  * Prints a line for each such purchase, without data of its buyer, and the number of lines.
- * @returns the exit code: 0 if there are none
+ * @returns the exit code: 0 if there is no such purchase
  */
 export async function listAmounts(
   { database }: Pick<Config, 'database'>,

@@ -1,6 +1,7 @@
 /**
  * The command `doctor`. It tries every connection in the way of the service, and also ffmpeg, OCR and the subtitles command. It reports
- * what to do about each problem. It leaves nothing behind except closed runs of Temporal, which the retention of the namespace removes.
+ * what to do about each problem. The command leaves nothing behind except closed runs in Temporal, which the namespace removes after its
+ * retention time.
  */
 import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
@@ -22,10 +23,10 @@ import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
-  /** The subject of the check, as its line shows it. */
+  /** The subject of the check, as the line of the check shows it. */
   readonly title: string;
   /**
-   * @param note receives a warning about something that works nevertheless
+   * @param note receives a warning, for a problem that does not stop the service
    * @returns a sentence for each mistake, which says what to do
    */
   readonly look: (note: (sentence: string) => void) => Promise<readonly string[]>;

@@ -18,7 +18,7 @@ const lookEveryMs = 200;
 
 /** The time for which a migration without its locks is tried again. A backup or a report may hold the locks. */
 const lockedWithinMs = 60 * 60_000;
-/** The transactions that waited behind the migration go first. */
+/** The pause before the next try, in which the transactions that waited behind the migration can run. */
 const lockPauseMs = 3_000;
 /** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
@@ -31,7 +31,7 @@ const contractWithinMs = 15 * 60_000;
  * @param source a connection without timeouts, because a migration, or the wait for another process, may take long
  * @param withinMs the maximum time for which such migrations wait until older processes end
  * @returns the names of the migrations that ran
- * @throws StartProblem names the older processes that still run then
+ * @throws StartProblem with the names of the older processes that still run after this time
  */
 export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
   const holder = source.createQueryRunner();

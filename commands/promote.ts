@@ -23,10 +23,10 @@ const polledTypes = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_
 
 /** Workers of a new version may take minutes to start, because images are pulled and machines are added. */
 const pollersWithinMs = 10 * 60_000;
-/** The server informs all task queues within this time, or reports its progress. */
+/** The time limit for the server to inform all task queues, or to report progress. */
 const propagatedWithinMs = 60_000;
 const lookEveryMs = 500;
-/** A poller that polled within this time still runs, because a poll lasts a minute at most. */
+/** A poller whose last poll is within this time still runs, because a poll lasts a minute at most. */
 const pollerIsThereMs = 2 * 60_000;
 
 /** Codes of gRPC. */
@@ -75,7 +75,7 @@ export async function main(): Promise<void> {
 export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...deps }: Promotion): Promise<void> {
   const { db, build, say } = deps;
   const { buildId, version } = build;
-  await deleteObsolete(deps); // At the limit of versions, a new version can register only after another is deleted (temporalio/temporal#10737).
+  await deleteObsolete(deps); // At the limit of versions, a new version can register only after another version is deleted (temporalio/temporal#10737).
   await untilPolled(deps, queues, withinMs);
   say(`The workers of version ${version}, build ${buildId}, poll all ${queues.length} task queues.`);
   let before: Build | undefined;
@@ -187,7 +187,7 @@ async function deleteObsolete(deps: PromotionDeps): Promise<void> {
       });
       deleted.push(buildId);
     } catch (error) {
-      // Its workers still poll. The next promotion deletes it, or an operator rolls back to it.
+      // Workers of this version still poll, so it cannot be deleted yet. The next promotion deletes it, or an operator rolls back to it.
       if (codeOf(error) === codes.notFound) deleted.push(buildId);
       else if (codeOf(error) !== codes.failedPrecondition) throw error;
     }

@@ -10,7 +10,7 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/keys/vault.ts';
 
-/** The maximum number of unreadable rows that it names. */
+/** The maximum number of unreadable rows that the command names. */
 const rowsNamed = 1_000;
 /** The number of values of a column between two progress lines. */
 const valuesALine = 10_000;
@@ -32,7 +32,7 @@ export async function resealAll(
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
-      // A lasting key that cannot be opened is reported like other unreadable values, because the rest can be resealed.
+      // A lasting key that cannot be opened is reported like other unreadable values, because the other values can be resealed.
       for (const problem of lasting.problems) print(sentenceOf(problem));
     }
     print(

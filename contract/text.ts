@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from './openapi.ts';
 /** The maximum nesting of objects and arrays. Deeper requests are refused. */
 export const deepestNesting = jsonBounds.depth;
 
-/** An object or array that the walk has reached. Its parents lead back to the root, to name the field. */
+/** An object or array that the walk has reached. Its parents lead back to the root, so that a message can name the field. */
 interface Place {
   readonly container: JsonObject;
   readonly step: string;

@@ -21,7 +21,10 @@ function changedAt(file) {
   }
 }
 
-/** Why `npm ci` is needed, or undefined. npm writes node_modules/.package-lock.json last, so an incomplete installation lacks it. */
+/**
+ * Returns why `npm ci` is needed, or undefined if it is not. npm writes node_modules/.package-lock.json last, so an incomplete installation
+ * lacks it.
+ */
 function reasonToInstall() {
   const installedAt = changedAt('node_modules/.package-lock.json');
   if (installedAt === 0) return 'node_modules is missing';
@@ -43,7 +46,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run` it uses the same npm, otherwise the npm on the PATH. Yarn and pnpm also set the variable.
+  // Under `npm run` this uses the npm that runs the script, otherwise the npm on the PATH. Yarn and pnpm also set the variable.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {

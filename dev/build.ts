@@ -22,13 +22,13 @@ export const assets = [
   'contract/reference/*',
 ] as const;
 
-/** Written last: if it exists, the build is complete. */
+/** This file is written last. If it exists, the build is complete. */
 const recordFile = 'build.json';
 
 /**
- * @param directory receives the build; its old content is removed
+ * @param directory the directory that receives the build; its old content is removed
  * @returns the record of the build, and its number of files
- * @throws Problem with the compiler's messages
+ * @throws Problem with the messages of the compiler
  */
 export async function buildInto(directory: string): Promise<Build & { files: number }> {
   await rm(directory, { recursive: true, force: true });
@@ -52,7 +52,7 @@ export function assetFiles(): string[] {
 
 /**
  * @param directory of a build
- * @param lockFile names every dependency with a hash of its content
+ * @param lockFile the text that names every dependency with a hash of its content
  * @returns 16 hexadecimal digits from the names and contents of all files; times and modes do not count
  */
 export function buildIdOf(directory: string, lockFile: string): string {
@@ -64,7 +64,7 @@ export function buildIdOf(directory: string, lockFile: string): string {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** In the same order on every machine. */
+/** Returns the files in an order that is equal on every machine. */
 function filesIn(directory: string): string[] {
   return fs
     .globSync('**', { cwd: directory, withFileTypes: true })

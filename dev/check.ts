@@ -10,7 +10,7 @@ import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory, typescriptArguments } from './project.ts';
 
 export interface Part {
-  /** The faults that it reports. */
+  /** The faults that the check reports. */
   readonly finds: string;
   /** The program, and the arguments that it always gets. */
   readonly command: readonly [string, ...string[]];
@@ -42,9 +42,9 @@ const parts: Readonly<Record<string, Part>> = {
 };
 
 /**
- * @param args of the command line
+ * @param args the arguments of the command line
  * @returns the parts to run, by name
- * @throws Problem that lists the parts, if the first argument is none of them
+ * @throws Problem that lists the parts, if the first argument does not name a part
  */
 export function chosenParts(args: readonly string[], all: Readonly<Record<string, Part>> = parts): Map<string, Part> {
   const [name, ...own] = args;
@@ -59,7 +59,7 @@ export function chosenParts(args: readonly string[], all: Readonly<Record<string
 
 /**
  * Runs each part to its end and prints its output in one piece.
- * @param parallel how many run at the same time
+ * @param parallel the number of parts that run at the same time
  * @returns the names of the parts that failed, in the order of `chosen`
  */
 export async function runParts(

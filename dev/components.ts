@@ -21,7 +21,7 @@ export interface LocateOptions {
  * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
  * not work, a line reports that and it is skipped (DEC-163).
  * @returns an absolute path
- * @throws Problem lists the tries, why each failed, and what to do
+ * @throws Problem with a list of the tries, the reason of each failure, and what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -72,7 +72,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   );
 }
 
-/** @throws Problem if it does not exist or does not work, because a user's choice is never replaced silently */
+/** @throws Problem if the chosen program does not exist or does not work, because a user's choice is never replaced silently */
 async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
   const { files, unusable } = await lookUp(chosen, searchPath);
   const [file] = files;
@@ -90,7 +90,7 @@ async function chosenFile(component: Component, chosen: string, searchPath: stri
 /** Results by file and component, so that each program is checked only once. */
 const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
 
-/** @returns why a foreign program is unusable: its version is wrong, or it does not work on this machine */
+/** @returns the reason why a program of the user is unusable: its version is wrong, or it does not work on this machine */
 function flawOf(component: Component, file: string): Promise<string | undefined> {
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);
@@ -126,7 +126,7 @@ export async function requireComponents(): Promise<void> {
 
 /**
  * Finds or installs every component at the same time.
- * @throws Problem that reports all failures together
+ * @throws Problem with all failures together
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

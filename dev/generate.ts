@@ -1,7 +1,8 @@
 /**
  * `npm run generate` writes every generated file. Then it judges new regular expressions and lowers the allowances for hard sentences, which
- * are generated files, too. The option `--check` makes it fail if a committed file differs from the text that it would write; `npm run check`
- * has parts of its own for patterns and words.
+ * are generated files, too. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the generated
+ * text.
+ * `npm run check` has separate parts for patterns and words.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -67,7 +68,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** @throws Error that lists the problems of the message catalogues */
+/** @throws Error with a list of the problems of the message catalogues */
 function requireRightCatalogues(): void {
   const problems = [
     ...Object.entries(catalogues).flatMap(([language, { messages }]) => catalogueProblems(language, messages)),

@@ -19,7 +19,7 @@ export function say(line: string): void {
 }
 
 /**
- * Runs a script to its end and ends the process with the exit code of `main`, or 1 if it throws. A {@link Problem} is printed without a
+ * Runs a script to its end and ends the process with the exit code of `main`, or 1 if `main` throws. A {@link Problem} is printed without a
  * stack; any other error is a bug and is printed with its stack.
  */
 export async function runScript(main: () => Promise<number>): Promise<never> {

@@ -10,7 +10,7 @@ export const dataDirectory = path.join(projectDirectory, '.data', 'dev');
 /** Node's flags for our TypeScript files, from any directory. */
 export const typescriptArguments = ['--import', new URL('../platform/load.mjs', import.meta.url).href];
 
-/** Node's arguments to run one of these files. */
+/** Node's arguments to run one of our TypeScript files. */
 export function scriptArguments(file: string): string[] {
   return [...typescriptArguments, path.join(projectDirectory, file)];
 }

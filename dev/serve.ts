@@ -11,7 +11,7 @@ export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** For people who run a program against the stack themselves: `node --env-file=.data/dev/environment …`. */
+/** The file with the environment, for people who run a program against the stack themselves: `node --env-file=.data/dev/environment …`. */
 const environmentFile = path.join(dataDirectory, 'environment');
 
 const addresses = [

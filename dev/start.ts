@@ -25,7 +25,7 @@ type Stop = () => Promise<void>;
 
 /** API and worker get this time to finish work in flight. A webhook attempt may take 15 s. */
 const drainMs = 25_000;
-/** The worker bundles the workflows first: that takes seconds, and more than a minute on a busy machine. */
+/** The worker first bundles the workflows. The bundling takes seconds, and more than a minute on a busy machine. */
 const readyTimeoutMs = 180_000;
 
 /** An hour of an automation's wait passes in a second, so that the tour can show the end of the automation. */
@@ -45,7 +45,7 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** From now on the end of the child ends the whole run, unless the end was requested. */
+  /** After this call, the end of the child ends the whole run, unless that end was requested. */
   const dependOn = (child: Child) => {
     child.exited.then(
       (exit) => exit.wasRequested || fail(new Problem(describeExit(child, exit))),

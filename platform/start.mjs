@@ -1,7 +1,7 @@
 /**
  * Begins every process, before anything else is loaded: platform/load.mjs and main.ts import it first. It refuses a Node that is too old,
- * and enables Node's compile cache. The cache is in the node_modules of the package, so that no other user can put code there. If that is
- * not writable, there is no cache.
+ * and enables Node's compile cache. The cache is in the node_modules of the package, so that no other user can put code there. If the
+ * directory is not writable, there is no cache.
  */
 import nodeModule from 'node:module';
 import path from 'node:path';

@@ -25,6 +25,6 @@ export function failpointFrom(env: Readonly<Record<string, string | undefined>>)
   return async (name) => {
     if (name !== armed) return;
     process.kill(process.pid, 'SIGKILL');
-    await new Promise(() => {}); // the signal ends the process before any other code runs
+    await new Promise(() => {}); // the signal ends the process before it runs other code
   };
 }

@@ -30,8 +30,8 @@ export interface RunningWorker {
 /**
  * Starts the worker.
  * @param config port 0 means any free port
- * @param env the variables of the failpoints in tests
- * @param build undefined in a checkout
+ * @param env the environment variables. Tests set a failpoint in them
+ * @param build the running build; undefined in a checkout
  */
 export async function startWorker(
   config: Config,

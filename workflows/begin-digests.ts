@@ -4,13 +4,13 @@ import type { Activities } from '../activities/index.ts';
 
 const activities = proxyActivities<Activities['beginDigests']>({
   startToCloseTimeout: '1m', // a batch is one transaction; Postgres ends a statement after 30 s
-  retry: { maximumAttempts: 3 }, // the next run comes within a quarter of an hour, and continues the rest
+  retry: { maximumAttempts: 3 }, // the next run comes within a quarter of an hour, and begins the remaining digests
 });
 
-/** The most batches of one run, so that its history stays short. The next run continues. */
+/** The maximum number of batches of one run, so that its history stays short. The next run continues the work. */
 const maxBatches = 200;
 
-/** @returns the number of digests that it began */
+/** @returns the number of digests that this run began */
 export async function beginDigests(): Promise<{ begun: number }> {
   let begun = 0;
   for (let batches = 1; ; batches++) {

@@ -117,7 +117,8 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
 );
 
 /**
- * The completions of a course that no student's action causes, because a lesson was withdrawn or an access begins. It judges one page of
+ * The completions of a course that no action of a student causes, for example because a lesson was withdrawn or an access begins. It judges
+ * one page of
  * students after another.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
@@ -132,7 +133,9 @@ export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'ju
   },
 );
 
-/** The memberships of a space that admits every student with access, or that becomes private: one page of students after another. */
+/**
+ * The memberships of a space that admits every student with access, or that becomes private. It handles one page of students after another.
+ */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
   { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres ends a statement after 30 s
@@ -148,7 +151,7 @@ const digestWaits = {
   page: 'the next page',
 } as const;
 
-/** The daily mail of a club's spaces for one date: one page of members after another, and their mails. */
+/** The daily mail of a club's spaces for one date. It handles one page of members after another, with their mails. */
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
@@ -179,7 +182,7 @@ export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'look
   { waitingFor: ({ at }) => `the end of the access ${inAbout(at - Date.now())}` },
 );
 
-/** One import of students, from the upload of its file to the file's removal: one batch of rows after another. */
+/** One import of students, from the upload of its file to the file's removal. It imports one batch of rows after another. */
 export const studentImport = stepWorkflow<Activities['studentImport'], 'importRows'>(
   'importRows',
   {
@@ -198,7 +201,7 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',
   {
-    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and some time for the store and Postgres with a large file
+    startToCloseTimeout: '10m', // reading takes up to two minutes and OCR up to six; a large file needs some more time for the store and Postgres
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
@@ -254,7 +257,7 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
 export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
   'transcribeFile',
   {
-    startToCloseTimeout: '8h', // six hours for the command, one for the sound; Temporal notices a dead worker by its heartbeats
+    startToCloseTimeout: '8h', // the command takes up to six hours, and the sound up to one; Temporal notices a dead worker by its heartbeats
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
@@ -269,7 +272,7 @@ export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnsw
   'generateAnswer',
   {
     startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13
-    heartbeatTimeout: '20s', // as long as a dead worker's lease, because an earlier repetition could not claim the answer
+    heartbeatTimeout: '20s', // as long as the lease of a dead worker, because an earlier repetition could not claim the answer
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {

@@ -4,13 +4,13 @@ import type { Activities } from '../activities/index.ts';
 
 const { retain } = proxyActivities<Activities['retention']>({
   startToCloseTimeout: '1m', // a batch of each kind takes well under a second
-  retry: { maximumAttempts: 3 }, // the next run comes within the minute
+  retry: { maximumAttempts: 3 }, // the next run comes within a minute
 });
 
-/** The most rounds of one run, so that its history stays short. The next run continues. */
+/** The maximum number of rounds of one run, so that its history stays short. The next run continues the work. */
 const maxRounds = 60;
 
-/** @returns the number of rounds, and the number of rows that they changed */
+/** @returns the number of rounds, and the number of rows that the rounds changed */
 export async function retention(): Promise<{ rounds: number; rows: number }> {
   let rows = 0;
   for (let rounds = 1; ; rounds++) {

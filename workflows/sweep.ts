@@ -4,7 +4,7 @@ import type { Activities } from '../activities/index.ts';
 
 const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   startToCloseTimeout: '1m', // each activity handles a limited batch of a few hundred rows
-  retry: { maximumAttempts: 3 }, // the next round comes within the minute
+  retry: { maximumAttempts: 3 }, // the next round comes within a minute
 });
 
 /** @returns the number of workflows that were signaled; 0 in normal operation */
@@ -13,7 +13,7 @@ export async function sweep(): Promise<{ rescued: number }> {
   try {
     rescued = await rescueOverdue(Date.now());
   } finally {
-    await removeExpired(Date.now()); // even if some kind of row could not be read
+    await removeExpired(Date.now()); // runs even if some kind of row could not be read
   }
   return { rescued };
 }

@@ -1,6 +1,6 @@
 /**
  * Carries a trace through a run: from its start and its signals to its activities, and to the run that continues it. It uses no `await`
- * and no command of its own. Therefore histories replay unchanged, and signals are handled at the same time as without it.
+ * and no command of its own. Therefore histories replay unchanged, and signals are handled at the same time as without this interceptor.
  */
 import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { traceHeader } from '../platform/core/traces.policy.ts';

@@ -10,7 +10,7 @@ const limits = { startToCloseTimeout: '30s' } as const; // an attempt takes 15 s
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
   ...limits,
-  retry: { maximumAttempts: 1 }, // if it fails, the ordinary activity takes over
+  retry: { maximumAttempts: 1 }, // if the local activity fails, the ordinary activity makes the attempt
 });
 
 /** @param local whether the first attempt is a local activity; the relay limits their number (HOOK-15) */

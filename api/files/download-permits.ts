@@ -7,7 +7,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
-/** Simultaneous downloads. Each one buffers one or two pieces of a file, so a hundred downloads take about 50 MB. */
+/** The limit of simultaneous downloads. Each download buffers one or two pieces of a file, so a hundred downloads take about 50 MB. */
 export const bounds = { process: 100, student: 3 } as const;
 /** Downloads take long. */
 const retryAfterSeconds = 30;

@@ -34,7 +34,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's default refusal would have no envelope
+    requireHostHeader: false, // replaces Node's default refusal, which has no envelope
     noDelay: true,
   });
   server.setTimeout(silenceMs);

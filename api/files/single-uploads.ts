@@ -52,7 +52,7 @@ export async function receiveFile(
   const releaseRequest = new AbortController();
   const lock = await lockOf(locks, file, releaseRequest);
   try {
-    const current = await findUploadedFile(db, file.id); // the upload may have been settled after it was read
+    const current = await findUploadedFile(db, file.id); // another request may have settled the upload after this request read it
     if (!current) throw notFound('upload');
     if (!current.isOpen) throw fileExists();
     await removePartialFile(storage, file.objectKey, current.length);
@@ -73,7 +73,7 @@ export async function receiveFile(
 
 /**
  * Removes the partial file of a crashed process, because some stores keep an incomplete file when a connection ends.
- * @param length the declared size; 0 without a declared size
+ * @param length the declared size of the upload; 0 if no size was declared
  * @throws DomainError file_exists
  */
 async function removePartialFile(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {

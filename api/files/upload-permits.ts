@@ -11,7 +11,7 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** Uploads take long, and clients retry without a user. */
+/** The time after which a refused client tries again. Uploads take long, and clients retry without their user. */
 const retryAfterSeconds = 5;
 /** A writing request keeps its permit at least this long, which is the time of one part at a megabit per second. */
 const undisturbedMs = 60_000;
@@ -26,8 +26,8 @@ export const resumableUploads: Settings = {
   releaseMs: givingWayMs,
 };
 /**
- * For files in one request (MED-29), whose bytes never wait in memory. No such request returns its permit early, because the file would
- * have to start again.
+ * The bounds of uploads in one request (MED-29), whose bytes never wait in memory. Such a request never returns its permit early, because
+ * the client would have to send the whole file again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
@@ -38,7 +38,7 @@ export const singleUploads: Settings = {
 
 export interface Writer {
   clubId: Id;
-  /** Null if the file belongs to the club. */
+  /** The student who owns the file; null if the file belongs to the club. */
   ownerId: Id | null;
   /** @returns the number of bytes that have been received */
   bytesRead(): number;
@@ -52,7 +52,7 @@ export interface UploadPermit {
 }
 
 export interface UploadPermits {
-  /** @throws DomainError busy if no permit is free and no request can return one early */
+  /** @throws DomainError busy if no permit is free, and no request can return a permit early */
   take(writer: Writer): Promise<UploadPermit>;
 }
 
@@ -79,7 +79,8 @@ interface Holder extends Writer {
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * Excludes requests that are returning their permit, and includes the requests that wait for it. So no bound is exceeded during the
+   * The count excludes requests that are returning their permit, and includes requests that wait for such a permit. So no bound is exceeded
+   * during the
    * exchange.
    */
   const holders = new Set<Holder>();
@@ -93,7 +94,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
-    // A club cannot take a permit from a club with as few permits.
+    // A club can take a permit only from a club that has more permits.
     return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 

@@ -42,7 +42,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, requestRelease) {
       uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
-      // Another request may have started or settled the upload after it was read.
+      // Another request may have started or settled the upload after this request read it.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await uploadLock.release();
@@ -96,7 +96,10 @@ class UploadServer extends Server {
   /** Whether the server's single request is a HEAD request, whose answer has no body. */
   #isHead = false;
 
-  /** Like tus, but it also ends with the connection. srvx would wait for the end of an answer that no client can read any more. */
+  /**
+   * Handles the request as tus does, and also returns when the connection closes. srvx would wait for the end of an answer that no client
+   * can read any more.
+   */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
     const request = new NodeRequest({ req, res });

@@ -1,4 +1,4 @@
-/** One commit for a request: which operations have it, and which commit by themselves (ADR 69). */
+/** The number of commits of a request: most operations commit once, at their end, and some commit each transaction (ADR 69). */
 import type { ContractOperation, OperationId } from '../../contract/contract.ts';
 
 /**

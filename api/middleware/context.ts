@@ -43,7 +43,7 @@ export interface ApiDeps {
   streams: StreamSettings;
   /** Called if a handler has begun a second transaction, although its operation commits once. */
   onSecondTransaction: (operationId: string) => void;
-  /** False after the process was asked to stop. */
+  /** Whether the process runs: false after it was asked to stop. */
   accepting: () => boolean;
 }
 

@@ -69,7 +69,7 @@ export function dispatch(
         return { id: caller.administratorId, role: caller.role };
       },
     };
-    // The validators have just checked the request. Only here run-time values become values of the contract's types.
+    // The validators have just checked the request, so its run-time values can be cast to the contract's types. No other code casts them.
     const handle = () =>
       inSpan(operation.operationId, {}, async () => {
         const answer = await handler(request as unknown as OperationRequest<never>);

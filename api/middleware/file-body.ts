@@ -45,7 +45,7 @@ async function* bounded(context: Context, maxBytes: number, requireFit: () => vo
     if (error instanceof DomainError) throw error;
     throw new DomainError('malformed_request', 'The body did not arrive completely.');
   } finally {
-    // The body is refused before its end. The rest must be read, because the next request of this connection waits behind it.
+    // The body is refused before its end. The rest of the body must be read, because the next request of this connection waits behind it.
     context.req.resume();
   }
 }

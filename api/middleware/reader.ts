@@ -37,7 +37,7 @@ export async function languagesOfReader(
   return languagesOfBrowser({ deps }, context, code);
 }
 
-/** @returns the languages of the browser, or else of the club, for public pages */
+/** @returns the languages of the browser, or else the language of the club, for public pages */
 export async function languagesOfBrowser(
   { deps }: Pick<ApiDeps, 'deps'>,
   context: Context,

@@ -11,7 +11,7 @@ export function secureHeaders(publicUrl: string): Middleware {
   };
 }
 
-/** For operations whose answers other sites include in their pages. */
+/** Allows other sites to include the answer of an operation in their pages. */
 export const embeddedByOthers: Middleware = async (context, next) => {
   context.set(embeddable);
   return next();

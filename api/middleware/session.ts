@@ -50,7 +50,8 @@ export const requireCaller: Middleware = async (context, next) => {
 };
 
 /**
- * For operations of a club that need no session. The check runs after the rate limit, which needs no club to charge an address. So the
+ * Checks that the club exists, for operations that need no session. The check runs after the rate limit, which needs no club to charge an
+ * address. So the
  * counters still answer while Postgres is down.
  * @throws DomainError forbidden
  */

@@ -14,7 +14,7 @@ export function styleOf(style: string, branding: PublicBranding | undefined): st
 }
 
 /**
- * @param form `'self'` for a page with forms
+ * @param form the source of form actions: `'self'` for a page with forms
  * @returns a policy that allows only the page's own style and the club's logo
  */
 export function policyOf(style: string, branding: PublicBranding | undefined, form: "'self'" | "'none'"): string {

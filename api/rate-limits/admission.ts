@@ -38,13 +38,14 @@ export interface Call {
 }
 
 /**
- * Charges a call once. Reads are free.
+ * Charges a call to its counters once. Reads are not charged.
  *
  * - A rule "per IP" charges the address, with or without a session.
- * - A rule per club charges the administrator and the club. Each administrator has a share that the others cannot use up (LIM-24).
+ * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up
+ * (LIM-24).
  * - A rule per club, per student or per administrator charges these only if session and membership are valid. A call that is refused, or
- * whose caller is unknown, is charged to a separate counter of its address. When that counter is used up, it gets 429 instead of 401 or
- * 403. So an outsider can neither use up a club's allowance nor guess sessions without limit.
+ * whose caller is unknown, is charged to a separate counter of its address. When that counter is used up, the call gets 429 instead of
+ * 401 or 403. So an outsider can neither use up a club's allowance nor guess sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
@@ -56,8 +57,8 @@ export interface Call {
 export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // One counter after the other: if a narrow network is above its limit, the call does not count for the wider network, which has other
-  // subscribers.
+  // The counters are charged one after the other. If a narrow network is above its limit, the call does not count for the wider network,
+  // which has other subscribers.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 

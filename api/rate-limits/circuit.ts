@@ -7,7 +7,7 @@ const restMs = 1_000;
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * @param clock milliseconds; if the clock goes backwards, the store is tried again
+ * @param clock the clock in milliseconds. If the clock goes backwards, the store is tried again
  * @param onFailure is called with each failure of the store, at most once a second while it is down, plus calls in flight
  * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
  * `deadlineMs`, or is not tried because the circuit is open.

@@ -89,7 +89,7 @@ export interface LimiterOptions {
  * A counter lives from its first charge, which may be one window early, to the end of its window. It stays one more window for slow calls.
  */
 const windowsKept = 3;
-/** A remembered subject counts in its own window and in the next one. */
+/** A remembered subject is known in the window in which it was stored, and in the next window. */
 const windowsRemembered = 2;
 /**
  * The maximum number of subjects that are known to have no free call before the window after the next. Above this number the memory is
@@ -97,7 +97,7 @@ const windowsRemembered = 2;
  */
 const spentRemembered = 10_000;
 
-/** One counter after the other: a call that finds a counter used up does not charge the counters after it. */
+/** Charges the counters one after the other. A call that finds a counter used up does not charge the following counters. */
 async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
   for (const one of counters) if (!(await one.has())) return false;
   return true;

@@ -3,7 +3,7 @@ import type { Verdict } from './limiter.ts';
 import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 const windowSeconds = 60;
-/** Enough for a person who mistypes a password, and useless for guesses. */
+/** The limit of one subject. It is enough for a person who mistypes a password, and useless for guesses. */
 const callsOfASubject = 3;
 /** The limit for all subjects together. An attacker with many addresses gets no more, and the memory is bounded. */
 const callsOfAll = 30;

@@ -12,7 +12,7 @@ const countsAtOnce = 3;
 /** One more connection, which removes expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
-/** Small enough that one page takes much less time than a statement may take. */
+/** The number of expired counters that one statement deletes. Such a page takes much less time than a statement may take. */
 const sweepPage = 1_000;
 
 interface Increment {
@@ -89,7 +89,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     }
   }
   const sweep = setInterval(() => {
-    clearExpired().catch(() => undefined); // the next round removes the rest
+    clearExpired().catch(() => undefined); // the next round removes the remaining counters
   }, sweepEveryMs).unref();
 
   return {

@@ -39,7 +39,7 @@ const writeRate = { limit: 60, windowSeconds: minute };
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
 /** One action with two paths, so that a student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
-/** Booking and canceling use one budget. */
+/** Booking and canceling a session use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
 /** Two ways to end the rights of a member or an invited person. */
@@ -67,7 +67,10 @@ export const studentWritesOfClub: Rule = {
   scope: 'student',
 };
 
-/** The part of {@link clubWrites} that all students of a club may use together. The administrators keep the rest (DEC-53). */
+/**
+ * The part of {@link clubWrites} that all students of a club may use together. The other calls are reserved for the administrators
+ * (DEC-53).
+ */
 export const studentsShareOfClub: Rule = {
   ...clubWrites,
   name: "Changes of the club's students",
@@ -125,7 +128,7 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
-/** Requests for archives, on the same listener. A client that downloads an archive in parts makes several requests (LIM-23). */
+/** Requests for archives, on the file listener. A client that downloads an archive in parts makes several requests (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
 /** Requests for the page of a preview, which needs no session. A person opens only a few pages (LIM-29). */
@@ -287,7 +290,8 @@ const bySpecificity = rules
 /**
  * The row of a request: the matching row with the most literal segments.
  *
- * It uses only the path, whether or not an operation exists there. So later operations and unknown paths are limited too. Spellings that a
+ * The choice uses only the path, whether or not the path has an operation. So later operations and unknown paths are limited too. Spellings
+ * that a
  * router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to one row.
  *
  * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The caller

@@ -33,7 +33,7 @@ export interface SharedBudget {
   readonly own: Budget;
   /** The calls of the own budget that pass even if `pools` are used up. */
   readonly share: number;
-  /** The shared budgets. A call that finds one budget used up does not charge the budgets after it. */
+  /** The shared budgets. A call that finds one budget used up does not charge the following budgets. */
   readonly pools: readonly Budget[];
   /** The calls of all callers that pass by their shares while `pools` are used up. */
   readonly reserve: Budget;

@@ -26,7 +26,7 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** The account as the caller wrote it. It counts equally whether or not it exists. */
+  /** The account as the caller wrote it. Tries count equally whether or not the account exists. */
   readonly account: string;
   /** A device with an earlier session of the account, if the caller proves it. */
   readonly device: string | undefined;
@@ -115,7 +115,7 @@ async function within<T>(
       counted.push(one);
     }
   } catch (error) {
-    await takeBack(); // the try did not run
+    await takeBack(); // the error came before the try ran
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
       throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {

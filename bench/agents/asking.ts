@@ -21,8 +21,8 @@ function nextQuestion(): string {
 }
 
 /**
- * @param onBegin called with the first piece of the answer
- * @throws Error if it does not end in `done`
+ * @param onBegin is called when the first piece of the answer arrives
+ * @throws Error if the answer does not end with `done`
  */
 export async function askProduct(
   api: string,
@@ -45,7 +45,7 @@ export async function askProduct(
   throw new Error('A stream ended before its answer.');
 }
 
-/** The same request to the model as the product's, with another question. */
+/** Sends the product's request to the model by the bare SDK, with another question. */
 export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,

@@ -1,4 +1,4 @@
-/** The rate at which ten API processes read from Postgres while each follows some of 50 answers that are being written. */
+/** Measures how often ten API processes read from Postgres, while they follow 50 answers that workers are writing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -12,7 +12,7 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 
 const apis = 10;
 const answers = 50;
-/** The number of workers that write the answers; each writes its own about ten times a second. */
+/** The number of workers that write the answers. Each worker writes its own answers, about ten times a second. */
 const workerCounts = [1, 4];
 /** The pause between deltas of an answer: 50 a second. */
 const delayMs = 20;
@@ -107,7 +107,7 @@ function countQueries(source: DataSource): { stop(): { reads: number; followers:
   };
 }
 
-/** Answers in generation, each of its own student. */
+/** Inserts answers that are being generated, each for a different student. */
 async function buildAnswers(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(
     `WITH club AS (INSERT INTO clubs (id, name, slug, created_at) SELECT id, 'Club', id::text, now() FROM (SELECT gen_random_uuid() AS id) one RETURNING id),

@@ -4,9 +4,9 @@ import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
 
 export interface Figures {
-  /** From the question to the first piece of its answer, in milliseconds. */
+  /** The time from the question to the first piece of its answer, in milliseconds. */
   readonly firsts: readonly number[];
-  /** The part of this time until the model server sent the piece. The rest is the way back. */
+  /** The time from the question until the model server sent the first piece, in milliseconds. */
   readonly reached: readonly number[];
   /** The delay of each delta from the model server to the client, in milliseconds. */
   readonly lags: readonly number[];
@@ -55,7 +55,7 @@ function questionIn({ body }: Sent): string {
   return last.content.at(-1)?.text ?? '';
 }
 
-/** p50 and p95 of the product and of the bare SDK, and the difference: for {@link report}. */
+/** Returns p50 and p95 of the product and of the bare SDK, and the differences, as values for {@link report}. */
 export function beside(ours: readonly number[], bare: readonly number[]): Record<string, number> {
   const [p50, p95] = [quantile(ours, 0.5), quantile(ours, 0.95)];
   const [bareP50, bareP95] = [quantile(bare, 0.5), quantile(bare, 0.95)];

@@ -1,7 +1,7 @@
 /** The fake model in a separate process, controlled and read over HTTP. */
 import type { Script } from '../../dev/fake-model/fake-model.ts';
 
-/** Its record of one request; times are of the machine's steady clock, in milliseconds. */
+/** The server's record of one request. Times are in milliseconds of the machine's steady clock. */
 export interface Sent {
   readonly body: ModelBody;
   readonly outcome: string;
@@ -18,7 +18,7 @@ export interface ModelBody {
 
 export interface ModelServer {
   readonly url: string;
-  /** Forgets earlier instructions, and runs this script for every request from now on. */
+  /** Replaces the script that the model server follows for every request from now on. */
   obey(script: Script): Promise<void>;
   requests(): Promise<Sent[]>;
 }

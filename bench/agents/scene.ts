@@ -56,7 +56,7 @@ export async function onAgentScene(measure: (scene: Scene) => Promise<void>): Pr
   });
 }
 
-/** The items in rotation. */
+/** Returns the items of a list in rotation. */
 export function pick<T>(list: readonly T[], index: number): T {
   return list[index % list.length] as T;
 }

@@ -1,6 +1,6 @@
 /**
- * Many simultaneous streams: the delay of their deltas compared with equally many of the bare SDK, the cost of the processes, and lost
- * deltas.
+ * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas. Compares the delay with the same
+ * number of streams of the bare SDK.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,14 +14,14 @@ const counts = [1, 50, 200];
 /** The length of each delta; 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
-/** Students do not all ask at the same moment: 20 a second. */
+/** Students ask one after the other, 20 a second. */
 const startEveryMs = 50;
 /** The seconds of cost measurement while all streams run. */
 const costSeconds = 4;
-/** Time beyond the starts: for late beginnings, and for the cost measurement. */
+/** The time that each answer lasts after the last start, for late first pieces and for the cost measurement. */
 const togetherMs = 8_000;
 
-/** @param request to the model, as the product makes it */
+/** @param request the request that the product sends to the model */
 export async function measureStreams(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
   for (const count of counts) await measureCount(scene, request, count);
 }
@@ -65,7 +65,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await untilIdle(processes.worker);
 }
 
-/** Starts the streams one after the other. @param together called when all have begun */
+/** Starts the streams one after the other. @param together called when all streams have begun */
 async function startAll(
   count: number,
   start: (index: number, onBegin: () => void) => Promise<StreamedAnswer>,

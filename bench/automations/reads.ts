@@ -1,4 +1,6 @@
-/** Operation 9, the lists of runs, a run's path and the counts of steps, with a million runs of an automation and with a thousand. */
+/**
+ * Measures operation 9: the lists of runs, a run's path and the counts of steps. The automation has a thousand or a million runs.
+ */
 import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
 import { listRuns, readCounts, readRun } from '../../domain/automations/runs.ts';
@@ -12,7 +14,7 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { clubOf, publish } from './scene.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
-/** Each has several runs of the long automation, as with `reentry` `always`. */
+/** Each student has several runs of the long automation, as `reentry` `always` allows. */
 const students = 50_000;
 const samples = 200;
 

@@ -86,7 +86,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 /**
  * Waits until this many runs of these automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced whether no run may wait for the rate limit of bulk meanwhile
+ * @param unpaced whether waiting bulk wakes get normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

@@ -1,4 +1,7 @@
-/** Runs and steps a second, from committed facts to ended runs, compared with the bare engine with equally many empty activities. */
+/**
+ * Measures runs and steps a second, from committed facts to ended runs. Compares them with the bare engine, which runs the same number of
+ * empty activities.
+ */
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { progress, reportBeside, type Round } from '../support.ts';
@@ -64,7 +67,7 @@ export async function measureThroughput({ db, vault, launch }: Scene): Promise<v
   reportBeside(`steps/s of runs with ${stepsOfLong} steps`, steps);
 }
 
-/** Twelve steps without a wait and without a mail. */
+/** Builds the long automation: twelve steps without a wait and without a mail. */
 function longWay(tag: Id): Step[] {
   const condition = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] } as const;
   return Array.from({ length: stepsOfLong / 4 }, (_, nth): Step[] => [

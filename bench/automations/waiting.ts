@@ -1,4 +1,6 @@
-/** The worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects other clubs. */
+/**
+ * Measures the worker's cost of 20,000 waiting runs. Also measures how soon 5,000 runs end their waits, and how that affects other clubs.
+ */
 import { askForCodes, type Mailbox } from '../codes.ts';
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from '../webhooks/pace.ts';
@@ -12,7 +14,7 @@ const aClub = 5_000;
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
-/** The limit at 5 a second, far slower than measured. */
+/** The time limit for all runs. It allows 5 runs a second, far fewer than measured. */
 const limitMs = 60_000 + (clubsOfAll * aClub * 1_000) / 5;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
@@ -23,7 +25,7 @@ interface Waiting extends Published {
   endTag: Id;
 }
 
-/** @param wanted whether to measure the cost of all, the end of one club's waits, or both */
+/** @param wanted which measurements to run: the cost of all waiting runs, the end of one club's waits, or both */
 export async function measureWaiting(
   scene: Scene,
   { arrivals }: Pick<Mailbox, 'arrivals'>,

@@ -1,5 +1,6 @@
 /**
- * Notices of a mail provider: events a second that the API records, in requests of 1,000, compared with bare updates of the same rows.
+ * Measures how many events of a mail provider the API records in a second, in requests of 1,000 events. Compares the rate with bare updates
+ * of the same rows.
  */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -36,7 +37,7 @@ export async function measureEvents(): Promise<void> {
       const requests = inRequests(eventsOf(await sentMails(db, clubId)));
       const ours = rateOf(requests, await timed(() => eachOf(requests, (events) => post(url, events))));
       const bare = rateOf(requests, await timed(() => eachOf(requests, (events) => updateBare(source, events))));
-      if (round > 0) measured.push({ ours, bare }); // the first one warms up
+      if (round > 0) measured.push({ ours, bare }); // the first round warms up
       progress(`round ${round} of ${rounds}: ${ours.toFixed(0)} beside ${bare.toFixed(0)}`);
     }
     reportBeside(`events/s in requests of ${perRequest}`, measured);
@@ -58,7 +59,7 @@ async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   return rows.map(({ id }) => id);
 }
 
-/** One delivery for each mail; for some also a bounce, soft or hard, or a spam complaint. */
+/** Returns a delivery for each mail. Some mails also get a soft bounce, a hard bounce or a spam complaint. */
 function eventsOf(ids: readonly Id[]): ToldEvent[] {
   const at = new Date().toISOString();
   return ids.flatMap((id, place) => {
@@ -105,7 +106,7 @@ async function post(url: string, events: readonly ToldEvent[]): Promise<void> {
   if (answer.status !== 202) throw new Error(`Events were answered ${answer.status}.`);
 }
 
-/** The minimum of recording: one statement for each request, which writes a time into each row. */
+/** The ceiling: one statement for each request, which only writes a time into each row. */
 async function updateBare(source: DataSource, events: readonly ToldEvent[]): Promise<void> {
   await source.query(
     `UPDATE mails SET machine_opened_at = event.at FROM unnest($1::uuid[], $2::timestamptz[]) AS event (id, at) WHERE mails.id = event.id`,

@@ -17,7 +17,7 @@ import { onMailbox } from '../codes.ts';
 import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
-/** The same number as the worker has for campaigns. */
+/** The number of SMTP connections that a worker uses for campaigns. */
 export { campaignConnections as connections } from '../../platform/infra/smtp/smtp-hand-over.ts';
 
 export interface Scene {
@@ -66,7 +66,7 @@ export async function onCampaignScene(measure: (scene: Scene) => Promise<void>):
   );
 }
 
-/** Its limit is higher than any measured rate. */
+/** Inserts a club whose limit is higher than any measured rate. */
 export async function clubWithoutRate(db: Database): Promise<Id> {
   const [owner] = await addClub(db.source, 1);
   const clubId = owner?.clubId ?? '';
@@ -113,7 +113,7 @@ export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promi
   return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
 }
 
-/** Schedules it for now. */
+/** Schedules the campaign for now. */
 export async function begin({ db, clubId }: Scene, campaignId: Id): Promise<void> {
   await scheduleCampaign({ db }, clubId, campaignId, undefined, new Date());
 }

@@ -46,7 +46,10 @@ interface Message {
   secret: string;
 }
 
-/** Commits this many messages to these addresses, and then posts them all. @returns messages a second, without the commit */
+/**
+ * Commits this many messages to these addresses, and then posts them all.
+ * @returns messages a second; the time of the commit does not count
+ */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {
   await fill(count, urls);
   const started = performance.now();
@@ -77,7 +80,7 @@ async function runAll(count: number, urls: readonly string[]): Promise<number> {
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Each message has the body of a real event: the caller has delivered one before. */
+/** Each message has the body of a real event, which the caller delivered before. */
 async function fill(count: number, urls: readonly string[]): Promise<void> {
   await pool.query(`TRUNCATE bare_messages`);
   const { rowCount } = await pool.query(

@@ -1,6 +1,6 @@
 /**
- * The bare engine, in a process like our worker's: eager starts on the worker's own connection, as many at the same time as the relay
- * makes.
+ * The bare engine, in a process like our worker's: it starts workflows eagerly on the worker's own connection, with as many parallel
+ * starts as the relay.
  */
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +36,7 @@ createServer((request, response) => {
 
 /**
  * Starts this many workflows, a bounded number at the same time, and waits for the last result.
- * @param steps ordinary activities of each; 0 for one local activity
+ * @param steps the number of ordinary activities of each workflow; 0 for one local activity
  * @returns workflows a second
  */
 async function runAll(count: number, steps: number): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * The minimal durable work: a delivery is one workflow with one local activity; a run of an automation is one with an ordinary activity
- * for each step. The activities are empty.
+ * The minimal durable work. A delivery is a workflow with one local activity. A run of an automation is a workflow with an ordinary
+ * activity for each step. The activities are empty.
  */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 

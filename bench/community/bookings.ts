@@ -20,15 +20,18 @@ const rounds = 5;
 const secondsARound = 4;
 /** Parallel bookings: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
-/** Mentors of each side: the API's and the bare inserts'. */
+/** The number of mentors of each side. One side books through the API, the other side makes bare inserts. */
 const mentors = 100;
-/** A student may book 30 times an hour. Not a multiple of the mentors, so that each student meets all of them. */
+/**
+ * The number of students. A student may book 30 times an hour. The number is not a multiple of the number of mentors, so each student
+ * meets every mentor.
+ */
 const students = 2_001;
 const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One booking: the nth of a side. Sixteen parallel bookings have different mentors and students. */
+/** One booking of a side. Sixteen parallel bookings have different mentors and students. */
 interface Booking {
   mentor: number;
   student: number;
@@ -59,7 +62,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // as autovacuum leaves tables in use
+    await source.query('ANALYZE'); // autovacuum would also analyze tables that are in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -75,7 +78,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** Slots from tomorrow on: first one of each mentor, then the next one of each. */
+/** Yields slots from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)

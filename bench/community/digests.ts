@@ -1,6 +1,6 @@
 /**
- * A thousand and ten thousand daily mails of spaces, through a worker to a mail server that accepts everything: from the schedule's work
- * to the end of the digest. The time for each mail must not grow with their number.
+ * Sends a thousand and ten thousand daily mails of spaces, through a worker to a mail server that accepts everything. Measures from the
+ * start of the schedule's work to the end of the digest. The time for each mail must not grow with the number of mails.
  */
 import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
@@ -10,7 +10,7 @@ import { median, progress, report, waitUntil } from '../support.ts';
 
 const [few, many] = [1_000, 10_000];
 const rounds = 3;
-/** Ten new posts in each of three spaces: a mail shows half of them. */
+/** There are ten new posts in each of three spaces. A mail shows half of them. */
 const [spaces, posts] = [3, 10];
 const limitMs = 10 * 60_000;
 
@@ -46,7 +46,7 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/** A zone at about noon: its digest may begin, and its date does not end during the measurement. */
+/** Returns a time zone in which it is about noon. So a digest may begin there, and the date does not change during the measurement. */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

@@ -65,7 +65,7 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
-  // Never called: no space has a cover, and no post a file.
+  // This function is never called, because no space has a cover and no post has a file.
   const storage = createObjectStore(
     readConfig({
       DATABASE_URL: 'postgres://nobody',
@@ -104,7 +104,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // Without foreign keys and tally triggers: the load writes the tallies itself.
+    // Foreign keys and tally triggers are off. The load writes the tallies itself.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(
@@ -129,8 +129,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // Ten seconds apart, the newest now. A third is the reader's; of the others about one in fifty is hidden, and one in a hundred
-    // deleted.
+    // The posts are ten seconds apart, and the newest is from now. A third belongs to the reader. About one in fifty of the other posts
+    // is hidden, and one in a hundred is deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)
        SELECT gen_random_uuid(), $1, $2, CASE WHEN n = 7 THEN '${publicId}' ELSE 'post-' || n END,
@@ -185,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -51,7 +51,7 @@ const reads: Readonly<Record<string, Read<Club>>> = {
   'slots of 31 days': (db, { clubId, studentId }) => listSlots(db, { clubId, id: studentId }, publicId, {}, new Date()),
 };
 
-/** Each read at both sizes, one line each. */
+/** Compares each read at both sizes, and prints a line for each read. */
 export async function measureSessionLists(): Promise<void> {
   await onTwoSizes('sessions', load, async (compare) => {
     for (const [what, read] of Object.entries(reads)) await compare(what, read);
@@ -65,14 +65,15 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   const students = Math.max(50, records / 20);
   const mentors = Math.max(10, records / 1_000);
   const each = records / mentors;
-  // This many mentors share the students of a day; the next mentors have them an hour later.
+  // This many mentors have sessions with the students of a day at the same hour. The next mentors have sessions with these students an hour
+  // later.
   const atATime = Math.max(1, students / each);
   const club = { clubId, mentorId: nth(1, 1), mentorshipId: nth(2, 1), studentId: nth(3, 1) };
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // Without foreign keys and tally triggers: the load writes the tallies itself.
+    // Foreign keys and tally triggers are off. The load writes the tallies itself.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, clubId);
@@ -125,7 +126,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        SELECT club_id, 'sessions_' || status, lpad(to_hex(floor(extract(epoch FROM starts_at) / 86400)::bigint), 32, '0')::uuid, false, count(*)
          FROM mentorship_sessions GROUP BY 1, 2, 3`,
     );
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- community zip` downloads an archive of 5 GB from the file listener (REPO-6). It compares the time with bare streams of
  * the same objects from the same store, and with a process that only pipes them. It also measures the API's memory during the download.
- * Ten rows name one object, so the store's cache serves all.
+ * All ten rows of the archive name one object, so the store reads it from its cache.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the store's client also reads this way
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the client of the store reads in the same way
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
         for await (const piece of answer) bytes += (piece as Buffer).length;
@@ -101,7 +101,7 @@ function* pieces(): Generator<Buffer> {
   for (let remaining = fileBytes; remaining > 0; remaining -= piece.length) yield piece;
 }
 
-/** A student with access to a repository of ten files, which all are this object. */
+/** Inserts a student with access to a repository of ten files. All ten files are this object. */
 async function addReader(
   source: DataSource,
   clubId: string,

@@ -11,9 +11,9 @@ export type GoldKind = (typeof goldKinds)[number];
 /** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
 export interface GoldBlock {
   text: string;
-  /** The block may be read before or after other blocks: a footnote, a box beside the text. */
+  /** The reader may read this block before or after other blocks, for example a footnote or a box beside the text. */
   anywhere?: true;
-  /** Only a reader that recognizes letters in pictures can know these words. Otherwise this warning must come. */
+  /** Only OCR can read these words. A reader without OCR must return this warning. */
   unreadable?: SourceWarningCode;
   /** The page or slide of an unreadable block, from 1. */
   page?: number;
@@ -42,21 +42,21 @@ export interface Gold {
   /** Words that must stay together, mostly numbers with superscripts or subscripts. */
   numbers: readonly string[];
   cells: readonly GoldCell[];
-  /** Headers and merged cells, which a reader may repeat for each row or passage. */
+  /** The texts of headers and merged cells, which a reader may repeat for each row or passage. */
   repeatable: readonly string[];
-  /** Words in the file that a person does not see. Reading them counts neither for nor against the reader. */
+  /** Words in the file that a person does not see. They change no share, whether they are read or not. */
   hidden: readonly string[];
   /** Words that must not be read. */
   absent: readonly string[];
-  /** Other spellings of words in the text that count as right. */
+  /** Other spellings that count as right, by the word in the text. */
   same: Readonly<Record<string, readonly string[]>>;
-  /** The codes of which one must refuse the file; empty if it must be read. */
+  /** The reader must refuse the file with one of these codes. Empty if the file must be read. */
   refused: readonly string[];
 }
 
 const folder = new URL('../../test/domain/knowledge/extraction/gold/', import.meta.url);
 
-/** @returns every description of the set, in the order of the file names @throws Error for a description that lacks its file */
+/** @returns every description of the set, in the order of the file names @throws Error if a description lacks its file */
 export async function readGoldSet(): Promise<Gold[]> {
   const names = (await readdir(new URL('files/', folder))).toSorted();
   const descriptions = (await readdir(new URL('texts/', folder))).toSorted();

@@ -20,8 +20,9 @@ export interface Share {
 
 export interface Judgement {
   /**
-   * Words of the gold text that were read, as a share of the gold words and all extra words. A wrong word in place of another counts
-   * twice. Each word counts as often as it occurs. Unreadable words are left out; hidden words and repeated headers are not extra.
+   * Words of the gold text that were read, as a share of the gold words and all extra words. A wrong word instead of a gold word counts
+   * twice: one word is missing, and one word is extra. Each word counts as often as it occurs. Unreadable words are left out; hidden words
+   * and repeated headers are not extra.
    */
   words: Share;
   /**
@@ -36,13 +37,13 @@ export interface Judgement {
    * has the header at the same position between its bars, or the value is written `header: value`. An empty cell keeps its position.
    */
   cells: Share;
-  /** Warnings and refusals that were due and came, as a share of those due. */
+  /** The share of expected warnings and refusals that the reader returned. */
   warned: Share;
   /** Missing words of the gold text without a warning about their page. A refused file is not silent. */
   lostSilently: number;
-  /** Texts that must not be read, but were. */
+  /** Texts that the reader returned, although they must not be read. */
   shownWrongly: number;
-  /** Each fault in its own line, in the order of the gold; always equal for the same text. */
+  /** The faults, one on each line, in the order of the gold text. Equal texts give equal lines. */
   faults: string[];
 }
 
@@ -104,7 +105,7 @@ function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
   };
 }
 
-/** Headings and texts in reading order. A path of headings is repeated when it changes. */
+/** The headings and texts in reading order. When the path of headings changes, the headings from the first change on are added. */
 function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
   const parts: string[] = [];
   let path: readonly string[] = [];
@@ -127,7 +128,7 @@ interface Compared {
   order: Share;
   missing: Missing[];
   extra: string[];
-  /** Words that were read at another position. */
+  /** Words that were read, but in a wrong order. */
   moved: string[];
 }
 
@@ -180,7 +181,7 @@ class Bag {
     for (const word of words) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
   }
 
-  /** @returns whether it was in the bag */
+  /** @returns whether the word was in the multiset */
   take(word: string): boolean {
     const count = this.#counts.get(word) ?? 0;
     if (count > 0) this.#counts.set(word, count - 1);
@@ -235,8 +236,8 @@ const normalized = (text: string) => canonical(text).replaceAll('\\|', '|').repl
 const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-', '–', '—'].includes(cell);
 
 /**
- * @param page with missing words; undefined if the file has no pages
- * @param code the warning that is due; undefined for any warning of a loss
+ * @param page the page with missing words; undefined if the file has no pages
+ * @param code the code of the expected warning; undefined accepts any warning about a loss
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
   return warnings.some(
@@ -246,7 +247,7 @@ function isWarned(warnings: readonly SourceWarning[], page: number | undefined, 
   );
 }
 
-/** For a file that is lost completely, the first blocks are enough. */
+/** The maximum number of blocks with missing words that are listed, because the first blocks of a lost file are enough. */
 const mostMissing = 12;
 
 function missingFaults(missing: readonly Missing[], gold: Gold): string[] {

@@ -42,7 +42,7 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** The line of figures of some files. @param name their kind */
+/** Returns the line of figures for some files. @param name their kind */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
   const text = (key: string, value: number | undefined) =>
     isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);
@@ -52,7 +52,7 @@ export function figuresOf(name: string, judgements: readonly Judgement[]): strin
 
 const isShare = (key: string) => /right$|^warned$/.test(key);
 
-/** @returns each figure with its name; a share that no file has is undefined */
+/** @returns each figure with its name; undefined if no file has such a share */
 function countsOf(judgements: readonly Judgement[]): [name: string, value: number | undefined][] {
   // A share is rounded down, so that it is 1 only if everything is right.
   const share = (shares: readonly Share[]) => {

@@ -12,10 +12,10 @@ const unspacedMarks = '、。「」『』，：；！？（）・';
 const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');
 const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`, 'gu');
 
-/** The token of a blank between two letters of such a script. */
+/** The token for a blank between two letters of a script without blanks between words. */
 const blank = '␣';
 
-/** Punctuation, bullets and the bars between cells do not belong to a word at its ends. */
+/** Punctuation, bullets and bars between cells, which are removed from both ends of a word. */
 const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
 
 /**

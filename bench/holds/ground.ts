@@ -17,7 +17,7 @@ import { testDatabase } from '../../test/toolkit/stack/database.ts';
 
 export interface Measured {
   status: number;
-  /** The longest block of the API's thread during the answer. */
+  /** The longest time for which the answer blocked the API's thread, in milliseconds. */
   holdMs: number;
   /** The size of the answer's body. */
   bytes: number;
@@ -31,7 +31,7 @@ export interface HeldGround extends FuzzGround {
 
 const startTimeoutMs = 60_000;
 
-/** The caller closes it. */
+/** Opens the stack, which the caller must close. */
 export async function openHeldGround(): Promise<HeldGround> {
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;

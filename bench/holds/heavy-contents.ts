@@ -1,4 +1,4 @@
-/** Contents that bounds allow and that generated bodies do not have: the most expensive ones to read. */
+/** The most expensive contents to read that the bounds allow. Generated bodies do not contain them. */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';
 import type { World } from '../../test/proofs/fuzz/world/world.ts';
@@ -56,7 +56,7 @@ const campaign = (name: string, content: object): HeavyContent => ({
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>
-    // The copies of versions use the next numbers.
+    // The versions that are copied later use the next numbers.
     source.query(
       `UPDATE automations SET draft = jsonb_set(draft, '{steps}', $2::jsonb), version_count = 1000 WHERE id = $1`,
       [valueOf('own.workflow'), JSON.stringify([{ id: 'mail', kind: 'send_email', email: content }])],

@@ -3,11 +3,11 @@ import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
-/** In JSON; the rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
+/** The bytes of all values in JSON. The rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
 const mostBytes = 900_000;
-/** The items of a list without a bound. */
+/** The number of items for a list without a bound. */
 const manyItems = 1_000;
-/** The characters of a text without a bound. */
+/** The number of characters for a text without a bound. */
 const manyCharacters = 20_000;
 
 interface Room {

@@ -35,7 +35,7 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
   return failed;
 }
 
-/** More than a page. */
+/** The number of rows, which is more than a page. */
 const copies = 120;
 /** Tables of the engine and of sessions, which no operation lists. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;

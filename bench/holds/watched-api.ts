@@ -1,4 +1,4 @@
-/** Loaded into the API's process before it starts: reports how long the process blocked its thread. */
+/** This module is loaded into the API's process before the API starts. It reports how long the process blocked its thread. */
 import { createServer } from 'node:http';
 import { watchHolds } from '../../test/toolkit/drive/loop-holds.ts';
 

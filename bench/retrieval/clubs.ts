@@ -49,7 +49,7 @@ export async function emptyClub(source: DataSource, language: Language): Promise
   return club;
 }
 
-/** Adds a file of the library to the material of the club's agent. @returns the id of its source */
+/** Adds a file of the library to the material of the club's agent. @returns the id of the source of this file */
 export async function addFile(
   source: DataSource,
   { clubId, agentId }: BenchClub,
@@ -91,8 +91,8 @@ export async function addPassages(
 const usualFileLength = 100;
 
 /**
- * A club with this many copies of another club's passages, by default in files of a hundred, and its words as upkeep would leave them.
- * Triggers are off: a copy has the words of its original.
+ * Creates a club with this many copies of another club's passages, by default in files of a hundred passages. The index of words is as
+ * the upkeep would leave it. Triggers are off, because each copy has the words of its original.
  */
 export async function copyClub(
   source: DataSource,

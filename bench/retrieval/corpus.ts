@@ -23,10 +23,10 @@ export interface CorpusBlock {
 
 export interface CorpusDocument {
   language: CorpusLanguage;
-  /** The name that questions use. */
+  /** The name by which questions refer to the document. */
   name: string;
   title: string;
-  /** Page 1 is the first. */
+  /** The pages in order, beginning with page 1. */
   pages: CorpusBlock[][];
 }
 
@@ -34,13 +34,13 @@ export interface GoldQuestion {
   id: string;
   language: CorpusLanguage;
   document: string;
-  /** Each of these pages answers it. */
+  /** The pages that answer the question, each of them alone. */
   pages: number[];
   tags: string[];
   question: string;
 }
 
-/** @param directory with a folder for each language @returns all documents, in a stable order */
+/** @param directory a directory with a folder for each language @returns all documents, in a stable order */
 export async function readCorpus(directory: string): Promise<CorpusDocument[]> {
   const documents: CorpusDocument[] = [];
   for (const language of corpusLanguages) {
@@ -75,7 +75,7 @@ function blocksOf(page: string): CorpusBlock[] {
   });
 }
 
-/** In points. High enough for the longest page, so that a page of the document is a page of the file. */
+/** The size of a page in points. It is high enough for the longest page, so that each page of the document is one page of the file. */
 const paper = { width: 595, height: 1_400, margin: 50 };
 const sizes = { title: 24, heading: [20, 16, 13], text: 10 };
 

@@ -1,11 +1,11 @@
-/** Postgres's own search: a web search that needs all its words, ranked by ts_rank. */
+/** Postgres's own search: a web search whose results must contain all its words, ranked by ts_rank. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { GoldQuestion } from './corpus.ts';
 
 const configurations = { en: 'english', pt: 'portuguese' } as const;
 
-/** @returns the first passages of a club, over the same title, headings and text as ours */
+/** @returns the first passages of a club. The search uses the same title, headings and text as our own search */
 export async function searchPlainly(
   source: DataSource,
   clubId: Id,

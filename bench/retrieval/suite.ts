@@ -27,9 +27,9 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** The number of passages that count. */
+/** The number of first passages that count as found. */
 const mostPassages = 8;
-/** The number of times that each question is asked to time it. */
+/** The number of times that each question is asked, to measure its time. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };
@@ -180,7 +180,8 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
 }
 
 /**
- * Removes a file of this many passages from the index: the time that its administrator waits, and the time until nothing is left of it.
+ * Removes a file of this many passages from the index. Measures the time that its administrator waits, and the time until no row of the
+ * file remains.
  */
 async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const passages = 20_000;

@@ -7,7 +7,7 @@ import { commitFact, type Scene } from './scene.ts';
 const addedMs = 1_000;
 const clubs = 20;
 const facts = 200;
-/** The time of each receiver's answer: attempts in progress must be recorded nevertheless. */
+/** The time that each receiver takes to answer. Attempts in progress must be recorded despite the slow statements. */
 const answerMs = 500;
 const limitMs = 600_000;
 

@@ -13,10 +13,10 @@ const queues = [
   { clubs: 5_000, factsOfEach: 2 },
   { clubs: 5_000, factsOfEach: 200 },
 ] as const;
-/** Facts of a claim. */
+/** The number of facts of one claim. */
 const room = 16;
 const rounds = 5;
-/** Claims of a round, each followed by the bare statement. */
+/** The number of claims of a round. The bare statement follows each claim. */
 const claims = 50;
 const warmUps = 20;
 
@@ -44,7 +44,7 @@ export async function benchClaims(): Promise<void> {
   await onFreshStack(['postgres'], onStack, { durable: true });
 }
 
-/** A third of them bulk. */
+/** Inserts facts of these clubs. A third of the facts is bulk work. */
 async function fill(source: DataSource, clubs: number, factsOfEach: number): Promise<void> {
   await source.query(
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
@@ -56,7 +56,7 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
   await source.query(`VACUUM ANALYZE facts`);
 }
 
-/** Leases equally many rows with known keys. */
+/** Leases the same number of rows by their known keys. */
 const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly string[] }>(
   'bench_lease_known',
   (value) => `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'

@@ -4,9 +4,9 @@ import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';
 
-/** An attempt is made immediately; this is enough for a slow machine. */
+/** The time limit for an attempt, which is made immediately. The limit suits a slow machine. */
 const attemptLimitMs = 20_000;
-/** After so many facts the breaker must be open. Five failures open it. */
+/** The breaker must be open after this number of facts. Five failures open it. */
 const maxFacts = 20;
 
 /** Commits facts one after another until the failed attempts have opened the breaker. */
@@ -66,7 +66,10 @@ export async function untilParked(
   return now.parked;
 }
 
-/** An administrator's action when the receiver works again: a test, which ignores the breaker, and whose success resets it. */
+/**
+ * Acts like an administrator when the receiver works again: sends a test message. The test ignores the breaker, and its success resets the
+ * breaker.
+ */
 export async function sendTestTo({ db, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
   await sendTest({ db, vault }, clubId, endpointId, new Date());
 }

@@ -1,4 +1,4 @@
-/** A proxy to Postgres that delays answers: it adds the delay to every statement that waits for the previous one. */
+/** A proxy to Postgres that delays answers: every statement that waits for the previous statement takes longer by the delay. */
 import { once } from 'node:events';
 import net from 'node:net';
 
@@ -10,7 +10,7 @@ export interface DelayLine {
   stop(): void;
 }
 
-/** @param url of the real Postgres */
+/** @param url the address of the real Postgres */
 export async function startDelayLine(url: string): Promise<DelayLine> {
   const address = new URL(url);
   const real = { port: Number(address.port), host: address.hostname };
@@ -35,7 +35,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers with one delay end in order, so the bytes do too, except when the delay changes.
+    // Timers with equal delays end in order, so the bytes stay in order, except when the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

@@ -9,13 +9,16 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** One of this many messages is refused at its first attempt. */
+/** Receivers refuse one in this many messages at its first attempt. */
 const refusedOneIn = [100, 10] as const;
 /** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
 const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5_000_000) };
 
-/** A backlog at receivers that refuse some messages. A refused message is handed to a run, and its endpoint must succeed first. */
+/**
+ * Measures a backlog at receivers that refuse some messages. A refused message is handed to a run. Then its endpoint must first accept a
+ * message of a run.
+ */
 export async function measureRefused(scene: Scene): Promise<void> {
   const { db, worker, clear } = scene;
   for (const oneIn of refusedOneIn) {
@@ -43,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Receivers that refuse one in this many messages once. */
+/** Receivers that refuse one in this many messages at the first attempt. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -100,7 +103,7 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
   return { direct: of('direct'), workflow: of('workflow') };
 }
 
-/** A backlog, before and after a transaction has pinned old rows for a minute of load. */
+/** Measures a backlog before and after a transaction has pinned old rows for a minute of load. */
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);
@@ -118,7 +121,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   }
 }
 
-/** A backlog, with a short and with a long history of another club in the same tables. */
+/** Measures a backlog with a short and with a long history of another club in the same tables. */
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);

@@ -1,6 +1,6 @@
 /**
- * First attempts that the worker makes directly from Postgres: a backlog compared with a bare loop, and facts that arrive at a steady
- * rate.
+ * Measures first attempts that the worker makes directly from Postgres: a backlog, compared with a bare loop, and facts that arrive at a
+ * steady rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -20,17 +20,25 @@ import {
 } from './scene.ts';
 
 export const rounds = 5;
-/** Facts of a round: some seconds of work, so that start and end have little weight. Fewer for a quick run. */
+/**
+ * The number of facts of a round. They take some seconds, so that the start and the end have little weight. A quick run uses fewer facts.
+ */
 export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
-/** Enough that neither a host's slots (HOOK-17), kept connections, nor an endpoint's slots (HOOK-16) are the limit. */
+/**
+ * The number of listeners, which is so large that neither a host's slots (HOOK-17), nor kept connections, nor an endpoint's slots (HOOK-16)
+ * limit the rate.
+ */
 export const listeners = 8;
 const clubsOfAListener = 5;
-/** Arriving facts a second: nearly idle, busy, and more than the lane may handle. */
+/** The rates of arriving facts a second: a nearly idle lane, a busy lane, and more than the lane may handle. */
 const paces = [5, 400, 800] as const;
 const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
 
-/** From the commit of all facts of a round to all recorded 2xx, compared with equally many messages of the bare loop. */
+/**
+ * Measures the time from the commit of all facts of a round until each has a recorded 2xx. Compares it with the same number of messages of
+ * the bare loop.
+ */
 export async function measureBacklog(scene: Scene): Promise<void> {
   const { db, worker, launch } = scene;
   const [{ urls, arrivals }, ofBare] = [await addListeners(scene), await addListeners(scene)];
@@ -48,7 +56,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   await ours(factsARound * warmUpShare);
   await bare(factsARound * warmUpShare);
   const measured: Round[] = [];
-  // Alternately, so that a slow phase of the machine affects both.
+  // Product and bare loop alternate, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     await untilIdle(worker.pid);
     const figures = {
@@ -62,7 +70,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   reportBeside('direct/s', measured);
 }
 
-/** Facts at each rate: how many are recorded a second, and their time from commit to arrival. */
+/** Commits facts at each rate. Measures how many are recorded a second, and their time from commit to arrival. */
 export async function measureArriving(scene: Scene): Promise<void> {
   const { db, worker } = scene;
   const { urls, arrivals } = await addListeners(scene);
@@ -98,8 +106,9 @@ export const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promis
   addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
 
 /**
- * Commits due facts at this rate, as often as a commit allows. A slow commit makes the next one larger, and does not lower the rate.
- * @returns by event: the time of its commit, by `performance.now()`
+ * Commits due facts at this rate, as often as a commit allows. After a slow commit the next commit has more facts, so the rate stays the
+ * same.
+ * @returns the commit time of each event in `performance.now()`, by the event's id
  */
 async function commitAtPace(
   db: Database,

@@ -3,11 +3,11 @@ import { laneSettings, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
 
-/** Fewer for a quick run; too few leave no time to measure. */
+/** The number of facts that are committed together. A quick run uses fewer; with too few there is no time to measure. */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
 /** The limit for the backlog, at 10 deliveries a second. */
 const backlogLimitMs = 100 * factsAtOnce;
-/** The direct lane needs only seconds, so there the other club commits more often. */
+/** The direct lane delivers the backlog within seconds, so with this lane the other club commits more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
 /** The fewest facts for a meaningful p95. */

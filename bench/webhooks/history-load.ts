@@ -14,12 +14,12 @@ export interface History {
   deliveries: number;
   /** The number of the newest deliveries that are still pending, and due. */
   pending: number;
-  /** The creation of the newest; the oldest was 90 days earlier. */
+  /** The creation time of the newest delivery. The oldest delivery was created 90 days earlier. */
   end: Date;
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** Rows of a statement, whose transition table still fits. */
+/** The number of rows of one statement, whose transition table still fits into memory. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
@@ -30,7 +30,8 @@ const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n
 
 /**
  * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one rare. Only the
- * last 30 days have bodies and attempts. Indexes are built after the rows, because inserting into them would take three times as long.
+ * last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would take three times as
+ * long.
  * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
@@ -49,7 +50,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // Autovacuum leaves the tables in the same state.
+    // Autovacuum would also leave the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
     const { rows } = await client.query<{ id: Id }>(
@@ -76,7 +77,7 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // Spread evenly, so that each hour has its share; the mixed bits make type, status and time independent.
+  // The deliveries are spread evenly over the hours. The mixed bits make type, status and time independent of each other.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

@@ -1,4 +1,6 @@
-/** The cost of a long history: lists, claims and retention with 10,000 and with 5,000,000 deliveries of one endpoint, in one table. */
+/**
+ * Measures the cost of a long history: lists, claims and retention, with 10,000 and with 5,000,000 deliveries of one endpoint in one table.
+ */
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -13,11 +15,11 @@ import { median, onFreshStack, progress, quantile, report, type Bench } from '..
 
 const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
-/** Consecutive phases of a measurement. */
+/** The number of consecutive phases of a measurement. */
 const spells = 5;
-/** Before the measurement: connections are opened and pages loaded, as in a running service. */
+/** The number of calls before the measurement. They open connections and load pages, as in a running service. */
 const warmUps = 20;
-/** Deliveries whose 30 or 90 days end between two rounds of retention: equally many in a short and in a long history. */
+/** Deliveries whose 30 or 90 days end between two rounds of retention: the same number in a short and in a long history. */
 const dueARound = 50;
 
 /** Milliseconds. */
@@ -76,7 +78,9 @@ async function measureAt(db: Database, history: History, pending: readonly Id[])
   return figures;
 }
 
-/** One list each: the first page, whole, by status, by type, by both, and between two times that are not whole hours. */
+/**
+ * Each read is the first page of the list: without a filter, by status, by type, by both, or between two times that are not whole hours.
+ */
 const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
   list: () => ({}),
   'list by status': () => ({ status: 'failed' }),
@@ -94,12 +98,12 @@ async function list({ source }: Database, history: History, filter: Partial<Deli
   await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
-/** @throws Error if there was nothing to claim, because that would be quick and count as speed */
+/** @throws Error if there was nothing to claim, because an empty claim is quick and would improve the figure */
 async function claim({ source }: Database, id: string, now: Date): Promise<void> {
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }
 
-/** @param work receives its number, from 0, including the warm-up */
+/** @param work receives the number of the call, from 0, including the warm-up */
 async function p95(count: number, work: (nth: number) => Promise<void>): Promise<number> {
   const warming = Math.min(warmUps, Math.ceil(count / 10));
   const took: number[] = [];

@@ -4,11 +4,14 @@ import { measureDelays, steadily, times } from './pace.ts';
 import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
-/** The interval of facts for each of their endpoints: three attempts of each hang at any time, as long as none is held back. */
+/**
+ * The interval of facts for each hanging endpoint. So three attempts of each endpoint hang at any time, as long as no delivery is held
+ * back.
+ */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;
 const factsAlone = 100;
-/** 45 seconds: the first hanging attempts time out after 15 s, and are tried again. */
+/** The number of facts of 45 seconds. In this time the first hanging attempts time out after 15 s, and are tried again. */
 const factsBeside = 225;
 /** The target of the healthy endpoint's p50, as a multiple of its p50 without hanging receivers. */
 const aim = 2;

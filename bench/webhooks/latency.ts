@@ -1,4 +1,4 @@
-/** The time from commit to arrival, at a rate that leaves the machine idle in between. */
+/** Measures the time from commit to arrival, at a rate that leaves the machine idle between two facts. */
 import { median, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { withCost, type Scene } from './scene.ts';

@@ -5,7 +5,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 
-/** A fact that has not arrived this long after the last commit is not slow: the run is invalid. */
+/** If a fact has not arrived this long after the last commit, the run is invalid. */
 const arrivalLimitMs = 60_000;
 
 /** Calls `act` with 0, 1, 2 …, at this interval in milliseconds (later if it takes longer), as long as `goOn` returns true. */
@@ -24,7 +24,7 @@ export async function steadily(
 /**
  * Commits facts of these clubs in rotation at a steady rate, as long as `goOn` returns true, and waits for all of them.
  * @returns the milliseconds from each fact's commit to its arrival at the listener
- * @throws Error if one does not arrive
+ * @throws Error if a fact does not arrive
  */
 export async function measureDelays(
   db: Database,
@@ -43,9 +43,9 @@ export async function measureDelays(
 
 /**
  * Waits until all facts have arrived.
- * @param committed by event: the commit, by `performance.now()`
+ * @param committed the commit time of each event in `performance.now()`, by the event's id
  * @returns the milliseconds from each fact's commit to its arrival at the listener
- * @throws Error if one does not arrive
+ * @throws Error if a fact does not arrive
  */
 export async function delaysOf(
   db: Database,
@@ -72,7 +72,7 @@ async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<
   return rows.map(({ outcome, count }) => `${outcome ?? 'under way'} ${count}`).join(', ') || 'none';
 }
 
-/** A `goOn` for this many calls. */
+/** Returns a `goOn` function that returns true for this many calls. */
 export const times =
   (count: number) =>
   (index: number): boolean =>

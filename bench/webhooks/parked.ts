@@ -5,9 +5,9 @@ import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
 import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-/** Fewer for a quick run. */
+/** The number of parked deliveries. A quick run uses fewer. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
-/** The limit for parking and for releasing them, at 15 a second, far slower than measured. */
+/** The time limit for parking and for releasing the deliveries. It allows 15 a second, far fewer than measured. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
 /** Brings the worker's memory to its working size before the measurement without parked deliveries. */
 const warmUpFacts = 500;
@@ -78,7 +78,7 @@ export async function measureParked(scene: Scene): Promise<void> {
   report(`${title}: released in s`, { value: releasedIn, 'deliveries/s': parked / releasedIn });
 }
 
-/** The worker's cost when idle, and then the delay of a healthy endpoint's facts. */
+/** Measures the worker's cost when idle, and then the delay of a healthy endpoint's facts. */
 async function observe(
   { db, worker }: Scene,
   listener: Listener,

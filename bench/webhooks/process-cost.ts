@@ -6,7 +6,7 @@ import { waitUntil } from '../support.ts';
 /** USER_HZ: the resolution of process times in Linux, on every architecture that Node supports. */
 const ticksASecond = 100;
 
-/** A process below this, in milliseconds a second, is idle. */
+/** A process that uses less CPU than this is idle, in milliseconds a second. */
 const idleCpu = 50;
 const settleSeconds = 2;
 const settleLimitMs = 120_000;
@@ -17,7 +17,7 @@ export interface ProcessCost {
   cpu: number;
 }
 
-/** Watches a process for this many seconds. @returns its resident memory at the end, and its CPU meanwhile */
+/** Watches a process for this many seconds. @returns the resident memory of the process at the end, and its CPU during these seconds */
 export async function watchCost(pid: number, seconds: number): Promise<ProcessCost> {
   const [before, started] = [await cpuMs(pid), performance.now()];
   await sleep(seconds * 1_000);
@@ -25,7 +25,7 @@ export async function watchCost(pid: number, seconds: number): Promise<ProcessCo
   return { memoryMb: await residentMb(pid), cpu };
 }
 
-/** Waits until the process is idle for two seconds. @throws Error if it does not become idle */
+/** Waits until the process is idle for two seconds. @throws Error if the process does not become idle */
 export async function untilIdle(pid: number): Promise<void> {
   let cpu = Number.NaN;
   const isIdle = async () => {
@@ -44,7 +44,7 @@ export interface Watched {
   withChildren?: boolean;
 }
 
-/** Watches processes during `work`. @returns its result, and the milliseconds of CPU of each */
+/** Watches processes during `work`. @returns the result of `work`, and the milliseconds of CPU of each process */
 export async function cpuDuring<Result>(
   watched: Readonly<Record<string, Watched>>,
   work: () => Promise<Result>,
@@ -65,7 +65,7 @@ async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
   return times.reduce((sum, ms) => sum + ms, await cpuMs(pid, { endedChildren: true }));
 }
 
-/** User and system time since its start (proc_pid_stat(5), fields 14 and 15; 16 and 17 for its ended children). */
+/** The user and system time of a process since its start (proc_pid_stat(5), fields 14 and 15; fields 16 and 17 for its ended children). */
 async function cpuMs(pid: number, { endedChildren = false } = {}): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // The second field, the name, may contain spaces. So the count begins with the third field, after the bracket of the name.

@@ -38,7 +38,7 @@ export interface Scene {
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals shared with other listeners */
+  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals the arrivals, which other listeners share */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** A club with its endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
@@ -110,7 +110,7 @@ async function setScene(
       return added;
     },
     async clear() {
-      // The receivers first: hanging attempts fail immediately, and none is in progress when the rows are removed.
+      // The receivers stop first, so that hanging attempts fail immediately, and no attempt is in progress when the rows are removed.
       await Promise.all(stops.splice(0).map((stop) => stop()));
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
@@ -194,7 +194,7 @@ export async function deliver(db: Database, clubs: readonly BenchClub[], count: 
   );
 }
 
-/** @returns how many deliveries of these clubs have succeeded */
+/** @returns the number of deliveries of these clubs that have succeeded */
 export async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND status = 'succeeded'`,
@@ -206,7 +206,7 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
 /**
  * Commits this many facts, and waits until each has its recorded 2xx.
  * @param arrivals of all receivers
- * @returns deliveries a second from the commit on
+ * @returns deliveries a second, from the commit of the facts
  */
 export async function deliverBacklog(
   db: Database,
@@ -220,14 +220,14 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows costs CPU of the measured machine, so they are counted only after all have arrived.
+  // Counting rows costs CPU of the measured machine, so rows are counted only after all deliveries have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Commits this many facts in one transaction, of the clubs in rotation. @param from the club that comes first */
+/** Commits this many facts in one transaction, of the clubs in rotation. @param from the index of the club that gets the first fact */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],
@@ -244,7 +244,7 @@ export async function commitTogether(
 
 /**
  * Prints the cost of a delivery during `work`: CPU by process, and WAL.
- * @param counted the number of deliveries, or a function that gets it from the result
+ * @param counted the number of deliveries, or a function that returns the number from the result of `work`
  * @returns the result of `work`
  */
 export async function withCost<Result>(

@@ -1,4 +1,4 @@
-/** The webhook measurements, in the order in which they run. Each leaves a clean scene to the next. */
+/** The webhook measurements, in the order in which they run. Each measurement leaves a clean scene for the next one. */
 import { progress } from '../support.ts';
 import { measureBrownOut } from './brown-out.ts';
 import { benchClaims } from './claims.ts';
@@ -22,16 +22,16 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
   parked: measureParked,
 };
 
-/** Needs only Postgres, and its own database: five million rows leave no clean scene. */
+/** This measurement needs only Postgres. It uses a separate database, because it leaves five million rows. */
 const history = 'history';
 
-/** Like the history, with a million facts. */
+/** This measurement also uses a separate database, because it leaves a million facts. */
 const claims = 'claims';
 
-/** Needs a worker whose connection to Postgres can be slowed down. */
+/** This measurement needs a worker whose connection to Postgres can be slowed down. */
 const brownOut = 'brown-out';
 
-/** Each needs a worker that makes first attempts itself. */
+/** Each of these measurements needs a worker that makes first attempts itself. */
 const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)[]>> = {
   direct: [measureArriving, measureBacklog],
   'direct-refused': [measureRefused],
@@ -40,7 +40,7 @@ const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)
 };
 
 export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, ...Object.keys(direct)];
-/** They take minutes, or need a table of millions. */
+/** These measurements run only when named, because they take minutes or need a table with millions of rows. */
 export const longWebhookMeasurements = ['direct-snapshot', 'direct-history'];
 
 const warmUpFacts = 200;
@@ -67,7 +67,7 @@ export async function benchWebhooks(selection: readonly string[]): Promise<void>
   }
 }
 
-/** On its own scene, with a worker of the direct lane. */
+/** Runs these measurements on a separate scene, with a worker of the direct lane. */
 async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
   await onWebhookScene(async (scene) => {
@@ -90,7 +90,7 @@ async function benchBrownOut(): Promise<void> {
     await warmUp(scene);
     await measureBrownOut(scene, line);
     await scene.clear();
-    // The worker ends while its connection still works.
+    // The worker must end while its connection still works.
   }, throughLine).finally(() => line?.stop());
 }
 

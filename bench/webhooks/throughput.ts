@@ -1,9 +1,9 @@
-/** Deliveries a second, from committed facts to recorded 2xx, compared with the bare engine. */
+/** Measures deliveries a second, from committed facts to recorded 2xx, and compares them with the bare engine. */
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
 const rounds = 5;
-/** Facts of a round, spread over several clubs: enough that start and end have little weight. */
+/** The number of facts of a round, spread over several clubs. There are so many that the start and the end have little weight. */
 const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
@@ -19,7 +19,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
-  // Alternately, so that a slow phase of the machine affects both.
+  // Product and bare engine alternate, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     const figures = {
       ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),
@@ -32,7 +32,10 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   reportBeside('deliveries/s', measured);
 }
 
-/** @param steps ordinary activities of each; 0 for one local activity @returns workflows a second of the engine alone */
+/**
+ * @param steps the number of ordinary activities of each workflow; 0 for one local activity
+ * @returns the workflows a second that the engine alone runs
+ */
 export async function bareEngine(port: number, count: number, steps = 0): Promise<number> {
   const signal = AbortSignal.timeout(30_000 + 100 * count * (steps + 1));
   const answer = await fetch(`http://127.0.0.1:${port}/run?count=${count}&steps=${steps}`, { signal });

@@ -50,7 +50,10 @@ export function codesByRule(traits: OperationTraits): ErrorCode[] {
   return rules.filter(({ holds }) => holds(traits)).flatMap(({ codes }) => codes);
 }
 
-/** Path parameters whose form is not checked: an unknown club gets an equal 403, and an unknown certificate or slug an equal 404. */
+/**
+ * Path parameters whose form is not checked: a malformed club id gets the same 403 as an unknown club, and a malformed certificate code or
+ * slug the same 404 as an unknown one.
+ */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 export function isJudged(parameter: { readonly name: string }): boolean {

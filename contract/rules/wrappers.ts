@@ -4,7 +4,7 @@ import { isObject, isReference, type JsonObject, type Reference, type ResponseOb
 
 const json = 'application/json';
 
-/** The schema that each extension means. */
+/** The schema that replaces each extension. */
 const wrappers = {
   /** One record. */
   'x-data-of': (record: Reference): JsonObject => ({

@@ -3,7 +3,7 @@
 export interface Alert {
   /** The alert fires after this has been true for the duration `lasting`. */
   readonly expr: string;
-  /** In Prometheus's notation: `5m`. */
+  /** The duration in Prometheus's notation, such as `5m`. */
   readonly lasting: string;
   /** `critical`: an operator must act now, because clubs or students are blocked. `warning`: within the day. */
   readonly severity: 'critical' | 'warning';

@@ -6,7 +6,7 @@ export type ContractClient = Client<paths>;
 
 /**
  * @param baseUrl the address of the service, without a trailing slash
- * @param token of a student or administrator session; absent for calls without a session
+ * @param token the token of a student or administrator session; absent for calls without a session
  * @param options further options of openapi-fetch, such as `fetch`
  * @returns a client whose calls resolve to `data` of the operation's type, or to `error` with the envelope of all errors
  */

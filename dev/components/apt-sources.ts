@@ -27,7 +27,7 @@ function isDebianArchive(address: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.pathname.split('/').includes('debian');
 }
 
-/** @param text of a `.list` file: lines such as `deb [signed-by=…] http://deb.example.com/debian trixie main` */
+/** @param text the text of a `.list` file, with lines such as `deb [signed-by=…] http://deb.example.com/debian trixie main` */
 function addressesInLines(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const [type, address] = line
@@ -38,7 +38,7 @@ function addressesInLines(text: string): string[] {
   });
 }
 
-/** @param text of a `.sources` file: stanzas of fields, with a blank line between stanzas (deb822) */
+/** @param text the text of a `.sources` file: stanzas of fields, with a blank line between stanzas (deb822) */
 function addressesInStanzas(text: string): string[] {
   const lines = text.split('\n').filter((line) => !line.startsWith('#'));
   const stanzas = lines.join('\n').split(/\n[ \t]*\n/);

@@ -1,4 +1,7 @@
-/** The per-user cache of installed components: outside the checkout, with one directory for each version, filled atomically. */
+/**
+ * The cache of installed components of a user. It is outside the checkout, and has one directory for each version. A directory is filled
+ * atomically.
+ */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -32,7 +35,7 @@ export async function install(component: Component, cache: string, fetch: (direc
     await component.check(path.join(unfinished, component.executable));
     await rename(unfinished, path.join(cache, name)).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      // Another installation was faster. If the directory lacks its executable, this installation replaces it.
+      // Another installation was faster. If its directory lacks the executable, this installation replaces the directory.
       await component.check(path.join(cache, name, component.executable)).catch(async () => {
         await rm(path.join(cache, name), { recursive: true, force: true });
         await rename(unfinished, path.join(cache, name));

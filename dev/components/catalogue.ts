@@ -12,7 +12,7 @@ import { versionFlaw } from './version.ts';
 /** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable, under its own name, into the directory. Throws the reason if it cannot. */
+  /** Puts the executable, under its own name, into the directory. Throws the reason if the source fails. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface Component {
   readonly version: string;
   /** The environment variable that names the user's own executable. */
   readonly variable: string;
-  /** Tried in this order. */
+  /** The sources, which are tried in this order. */
   readonly sources: readonly Source[];
   /** The installation that makes one of the sources work. */
   readonly advice: readonly string[];
@@ -38,10 +38,10 @@ export interface Component {
 const temporalVersion = '1.5.1';
 const versitygwVersion = '1.8.0';
 const testServerVersion = '1.38.0';
-/** A release line: the package has another patch version for each platform. */
+/** The release line of Redis. The package has a different patch version for each platform. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
-/** The version of the package. playwright-core downloads the build that it was tested with. */
+/** The version of the package on npm. The other source, playwright-core, downloads the build with which playwright-core was tested. */
 const chromiumVersion = '153.0.0';
 /** The version of the packages, which differs for each platform. */
 const ffmpegVersion = '4.1';
@@ -54,7 +54,7 @@ const ffmpegPackages = {
 
 /** The first Temporal server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** Two years of releases. Older releases may not work with playwright-core. */
+/** The oldest accepted release, about two years old. Older releases may not work with playwright-core. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };

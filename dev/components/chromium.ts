@@ -16,7 +16,7 @@ const connectTimeoutMs = 5_000;
 const startTimeoutMs = 60_000;
 
 /**
- * A source that lets playwright-core download the build that it was tested with, for every platform that it supports.
+ * A source that lets playwright-core download the build with which playwright-core was tested, for every platform that it supports.
  * @param host a mirror instead of the official servers
  */
 export function playwrightChromium(host?: string): Source {
@@ -96,14 +96,17 @@ async function decompress(from: string, to: string): Promise<void> {
   await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to));
 }
 
-/** @param message of playwright-core, with its own log @returns the errors of the program; the first line of the log if there are none */
+/**
+ * @param message the message of playwright-core, which contains its log
+ * @returns the errors of the program; the first line of the log if there are none
+ */
 function complaintsIn(message: string): string {
   const lines = message.split('\n');
   const complaints = lines.filter((line) => line.startsWith('[pid=')).map((line) => line.split('[err] ')[1]);
   return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
 }
 
-/** Renders a page with a script, as the tests do. @throws Error if the rendering fails, with the reason */
+/** Renders a page with a script, as the tests do. @throws Error with the reason if the rendering fails */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium

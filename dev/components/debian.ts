@@ -60,14 +60,17 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
   };
 }
 
-/** @returns the Debian archive that this machine uses, which also has the other releases @throws Error if its apt sources name none */
+/**
+ * @returns the Debian archive that this machine uses, which also contains the other Debian releases
+ * @throws Error if the apt sources of the machine name no Debian archive
+ */
 async function machineArchive(): Promise<string> {
   const [archive] = await debianArchives();
   if (archive === undefined) throw new Error('The apt sources of this machine name no archive of Debian.');
   return archive;
 }
 
-/** Finds its directory when it runs, so that the directory may be moved. */
+/** The script finds its directory when it runs, so that the directory may be moved. */
 function startScript(file: string): string {
   return `#!/bin/sh
 root=$(dirname "$(readlink -f "$0")")/root

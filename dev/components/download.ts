@@ -1,4 +1,6 @@
-/** Official downloads, with a short connect timeout, checked against the publisher's checksum if there is one. */
+/**
+ * Official downloads, with a short connect timeout. Each download is checked against the publisher's checksum, if the publisher has one.
+ */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -79,7 +81,7 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/** Saves the content of an address; honours HTTPS_PROXY and NO_PROXY. @returns its SHA-256, in hexadecimal */
+/** Saves the content of an address; honours HTTPS_PROXY and NO_PROXY. @returns the SHA-256 of the content, in hexadecimal */
 export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
   const { body, headers } = await get(url);
   const total = Number(headers['content-length'] ?? 0);

@@ -30,8 +30,9 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * Builds have no ordered versions, so their features decide. @returns a clause that says why the worker creates poor renditions with it,
- * or undefined
+ * Builds of ffmpeg have no ordered versions, so the check looks at their features. @returns a clause that says why the worker would create
+ * poor renditions with
+ * this ffmpeg, or undefined
  */
 export async function renditionFlaw(program: string): Promise<string | undefined> {
   const ffmpeg = ffmpegAt(program);
@@ -46,7 +47,7 @@ const codecs = [
 ];
 const pressTimeoutMs = 60_000;
 
-/** Encodes a second of video and sound with each codec. @throws Error if the encoding fails, with the reason */
+/** Encodes a second of video and sound with each codec. @throws Error with the reason if the encoding fails */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

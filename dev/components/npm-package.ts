@@ -4,7 +4,7 @@ import path from 'node:path';
 import { runCommand } from '../stack/commands.ts';
 
 /**
- * Copies a package and unpacks it below the directory during `use`. npm checks it against the registry's checksum.
+ * Copies a package and unpacks it below the directory during `use`. npm checks the package against the registry's checksum.
  * @param name the argument of `npm pack`: package@version
  * @param use receives the directory of the unpacked package
  */

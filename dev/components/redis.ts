@@ -23,7 +23,7 @@ export function compiledRedis(download: Download): Source {
       await unpackDownload(download, directory, report);
       report(`  building ${executable} from source with make: about a minute or two`);
       const code = path.join(directory, path.basename(download.url, '.tar.gz'));
-      // Without jemalloc, which Redis would compile first. Tests need no special allocator.
+      // Builds Redis without jemalloc, which make would compile first. Tests need no special allocator.
       const options = [`-j${os.availableParallelism()}`, 'MALLOC=libc'];
       await runCommand('make', ['-C', code, ...options, executable], {
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),

@@ -45,7 +45,10 @@ export function mavenTestServer(version: string): Source {
   };
 }
 
-/** Starts the server on a free port for a moment, because it has no --version. @throws Error if it does not start */
+/**
+ * Starts the server on a free port for a moment, because the server has no option `--version`.
+ * @throws Error if the server does not start
+ */
 export async function startsAsTestServer(executable: string): Promise<void> {
   const { port } = await freePorts(['port']);
   const server = startChild({ name: 'The test server', command: executable, args: [String(port)], logFile: undefined });

@@ -39,9 +39,9 @@ export function versionFlaw({
 
 /**
  * Finds a program that an installation or a proof needs, and that this project does not install.
- * @param flawOf says in a clause why a program is unusable; without it, a program must answer `--version`
+ * @param flawOf returns a clause that says why a program is unusable; if absent, a program must answer `--version`
  * @returns the path of the first usable program on the PATH
- * @throws Error says for each program on the PATH why it is unusable
+ * @throws Error with the reason why each program on the PATH is unusable
  */
 export async function findOnPath(
   name: string,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs $TEMPORAL_TEST_SERVER_BINARY with the given arguments. Ends it when the process that started this script has ended,
+# Runs $TEMPORAL_TEST_SERVER_BINARY with the given arguments. Ends the server when the process that started this script has ended,
 # even by SIGKILL, because the SDK, which starts the time-skipping test server, does not do so.
 parent=$PPID
 server=$$

@@ -12,7 +12,7 @@ import { boards, type Panel } from './panels.ts';
 /** A variable that Grafana resolves. Dashboards name no data source, so that any installation can import them. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** In columns; Grafana has 24. */
+/** The width of a panel in columns, of which Grafana has 24. */
 const width = 8;
 const height = 8;
 

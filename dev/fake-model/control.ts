@@ -1,9 +1,10 @@
 /**
  * Controls the fake model from another process, on the same port beside the model's own path:
  *
- *     PUT    /control/next      [script, …]                          the next requests, one script each
- *     PUT    /control/rules     [{"contains": words, "script": …}, …] requests whose question contains the words, or any without them
- *     GET    /control/requests  what it was asked, and what it sent and when
+ *     PUT    /control/next      [script, …]                          scripts for the next requests
+ *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words, or for all without
+ * words
+ *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *
  * The answer is 204, or 200 with JSON. A script that is not an object, or an unknown path, is refused.

@@ -32,13 +32,13 @@ export interface FakeModelOptions {
 export interface FakeModel {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string;
-  /** Oldest first, including requests that were refused as invalid. */
+  /** The received requests, the oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
-  /** Scripts for the next requests, one script for each request, in order. The rule has priority. */
+  /** Queues scripts for the next requests, one script for each request, in order. The rule has priority over the queue. */
   next(...scripts: readonly Script[]): void;
-  /** A function that chooses the script of each request; undefined removes it. */
+  /** Sets the rule, a function that chooses the script of each request; undefined removes the rule. */
   rule(rule: Rule | undefined): void;
-  /** Resolves with the first `count` requests after their arrival. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
   /** The number of connections that were opened so far. */
   connections(): number;
@@ -51,7 +51,7 @@ export interface FakeModel {
 
 const largestBody = 32 * 1024 * 1024;
 
-/** Starts it on 127.0.0.1. */
+/** Starts the fake model on 127.0.0.1. */
 export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions = {}): Promise<FakeModel> {
   const requests: SeenRequest[] = [];
   const queue: Script[] = [];
@@ -158,7 +158,7 @@ function recited(id: string, { deltas, characters }: NonNullable<Script['recite'
 
 /** @throws Refusal 401 or 400 */
 function checkHeaders(headers: SeenRequest['headers']): void {
-  // The current SDK sends the key as a bearer token. Simple callers send it in its own header.
+  // The current SDK sends the key as a bearer token. Simple callers send the key in a separate header.
   const key = headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /, '');
   if (!key) throw new Refusal(401, 'x-api-key header is required');
   if (key === 'invalid') throw new Refusal(401, 'invalid x-api-key');

@@ -6,7 +6,7 @@
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
 
-/** @param question the text of the last turn @returns the script for a request; undefined uses the queue */
+/** @param question the text of the last turn @returns the script for a request; if undefined, the next script of the queue is used */
 export type Rule = (request: ModelRequest, question: string) => Script | undefined;
 
 export type StopReason =
@@ -34,12 +34,12 @@ export interface Script {
   readonly retryAfterS?: number;
   /** Sends nothing, not even a status. */
   readonly neverAnswer?: boolean;
-  /** Cuts the connection instead of an answer. */
+  /** Cuts the connection instead of sending an answer. */
   readonly drop?: boolean;
 
   /** The deltas of the only text block, instead of the librarian's deltas. Half characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
-  /** Like `answer`, for several text blocks. */
+  /** The deltas of several text blocks, instead of `answer`. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
   /** Sends this number of deltas with this number of characters, different for each request, for load tests. */
   readonly recite?: { readonly deltas: number; readonly characters: number };
@@ -52,7 +52,7 @@ export interface Script {
   /** Sends the stream in pieces of this many bytes, so that events and characters arrive divided. */
   readonly bytesAPiece?: number;
 
-  /** Cuts the connection after this many events; 0: after the status. */
+  /** Cuts the connection after this many events; 0 cuts it after the status. */
   readonly cutAfter?: number;
   /** Also sends half of the next event before the cut. */
   readonly cutInside?: boolean;

@@ -2,11 +2,11 @@
 import type { StreamEvent } from './events.ts';
 
 export type Outcome =
-  /** In progress, or silent. */
+  /** The answer is in progress, or the fake model stays silent. */
   | 'open'
   | 'answered'
   | 'refused'
-  /** A script ended it early. */
+  /** A script ended the answer early. */
   | 'cut'
   | 'closed_by_client';
 

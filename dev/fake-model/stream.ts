@@ -21,7 +21,8 @@ export async function sendEvents(
   let deltas = 0;
   for (const event of events.slice(0, stop.after)) {
     if (event.delta !== undefined) {
-      // Measured from the beginning, not from delta to delta, so that a late timer does not slow down the whole stream.
+      // The pause is measured from the beginning of the stream, not from delta to delta. So a late timer does not slow down the whole
+      // stream.
       await pause(begunAt + deltas * (script.delayMs ?? 0));
       deltas += 1;
     }
@@ -34,7 +35,7 @@ export async function sendEvents(
   if (stop.how === 'cut') {
     const next = script.cutInside ? events[stop.after]?.text : undefined;
     if (next !== undefined) response.write(next.slice(0, next.length / 2));
-    // After the written data has been sent.
+    // Resolves after the written data has been sent.
     response.socket?.destroySoon();
     return;
   }

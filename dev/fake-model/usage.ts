@@ -1,6 +1,7 @@
 /**
  * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
- * the maximum of the service for an image of usual size. Each message adds three. The cache works like the service's cache. It stores a
+ * the maximum of the service for an image of usual size. Each message adds three tokens. The cache works like the service's cache. It
+ * stores a
  * prefix that ends at a block with `cache_control` and has at least 1,024 tokens. It stores the prefix for five minutes (or an hour) since
  * the last read. A breakpoint finds the stored prefix at its own block or at one of the twenty blocks before.
  */
@@ -13,11 +14,11 @@ const imageTokens = 1_600;
 const messageTokens = 3;
 const leastCached = 1_024;
 const lookBack = 20;
-/** A longer prompt is refused. */
+/** The context window in tokens. A longer prompt is refused. */
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** Neither read from the cache nor written to it. */
+  /** Tokens that are neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
@@ -56,7 +57,7 @@ export class PromptCache {
     this.#kept.clear();
   }
 
-  /** @returns the number of cached tokens of the prefix that ends at this block or a few before it */
+  /** @returns the number of tokens of the cached prefix that ends at this block or at one of the few blocks before it */
   #find(prefixes: readonly Prefix[], index: number, now: number): number {
     const near = prefixes.slice(Math.max(0, index - lookBack), index + 1).toReversed();
     const found = near.find(({ hash }) => (this.#kept.get(hash)?.until ?? 0) > now);

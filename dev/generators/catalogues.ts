@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { en } from '../../domain/language/catalogues/en.ts';
 
-/** A catalogue to check, complete or not. */
+/** A catalogue to check, which may be incomplete. */
 export type AnyCatalogue = Readonly<Record<string, string>>;
 
 type ArgumentType = 'number' | 'string';
@@ -18,7 +18,7 @@ interface Message {
   plurals: readonly (readonly string[])[];
 }
 
-/** @throws SyntaxError for a text that is not an ICU message */
+/** @throws SyntaxError if a text is not an ICU message */
 function readMessage(text: string): Message {
   const found = new Map<string, ArgumentType>();
   const selects = new Map<string, string[]>();
@@ -66,7 +66,8 @@ const categoriesOf = (language: string) => {
 /**
  * @param language BCP 47 tag
  * @param english the catalogue that defines the messages; the product's if absent
- * @returns a sentence for each problem: missing or unknown keys, other arguments than in English, missing options or plural forms
+ * @returns a sentence for each problem: missing or unknown keys, arguments that differ from the English message, missing options or plural
+ * forms
  */
 export function catalogueProblems(language: string, catalogue: AnyCatalogue, english: AnyCatalogue = en): string[] {
   const problems: string[] = [];
@@ -127,7 +128,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Whether a key consists of these parts with one segment between each two. */
+/** Whether a key consists of these parts, with one segment between two parts. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

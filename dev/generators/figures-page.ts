@@ -73,7 +73,7 @@ function unitText({ name, unit }: Figure): string {
   return isInName || unit === 'number' ? '' : unit;
 }
 
-/** @returns such as `≥ 0.9 ×: missed` */
+/** @returns the aim and whether it was reached, such as `≥ 0.9 ×: missed` */
 function aimText(figure: Figure): string {
   const { value, aim } = figure;
   if (!aim) return '';
@@ -86,7 +86,7 @@ function aimText(figure: Figure): string {
   return `${bounds}${aim.of === 'ratio' ? ' ×' : ''}: ${isMissed ? '**missed**' : 'met'}`;
 }
 
-/** @returns the recorded ratio, else value by ceiling with two decimals */
+/** @returns the recorded ratio, or else the value divided by the ceiling, with two decimals */
 const ratioOf = ({ value, ceiling, ratio }: Figure): number | undefined =>
   ratio ?? (ceiling === undefined ? undefined : Math.round((100 * value) / ceiling) / 100);
 

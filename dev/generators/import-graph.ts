@@ -55,7 +55,7 @@ const levels: readonly (readonly string[])[] = [
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
-  /** Both paths start at the project's directory. */
+  /** The paths of both files start at the project's directory. */
   file: string;
   target: string;
   isType: boolean;
@@ -97,7 +97,7 @@ export function importsOf(file: string, text: string): Import[] {
   ];
 }
 
-/** @throws Error for a file in a folder that is missing in `levels` */
+/** @throws Error if a file is in a folder that is missing in `levels` */
 export function unitOf(file: string): string {
   const units = levels.flat().filter((unit) => file === unit || file.startsWith(`${unit}/`));
   const unit = units.toSorted((one, other) => other.length - one.length)[0];
@@ -108,7 +108,7 @@ export function unitOf(file: string): string {
 
 /**
  * @param fold returns the name of a unit in the graph
- * @returns the arrows between different units, by their names
+ * @returns the arrows between different units, sorted by the names of the units
  */
 export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {
   const between = imports.flatMap((one) => {
@@ -132,7 +132,7 @@ export function arrowsOf(imports: readonly Import[], fold = (unit: string) => un
     );
 }
 
-/** @returns the place of a unit in the order of folders, from 0; -1 for an unknown one */
+/** @returns the level of a unit in the order of folders, from 0; -1 for an unknown unit */
 const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
 
 /** @returns the highest level of a folder and of its subfolders; -1 for an unknown folder */

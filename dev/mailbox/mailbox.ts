@@ -11,7 +11,7 @@ import { host } from '../stack/ports.ts';
 export type { Fault, Message, MessageFilter, Summary };
 
 export interface MailboxOptions {
-  /** The directory of the messages. A later mailbox in the same directory has them too. */
+  /** The directory of the messages. A later mailbox with this directory has these messages too. */
   readonly directory: string;
   /** A free port if absent or 0. */
   readonly smtpPort?: number;
@@ -30,7 +30,7 @@ export interface Mailbox {
   summaries(filter?: MessageFilter): readonly Summary[];
   /** Accepted messages with bodies. */
   messages(filter?: MessageFilter): Promise<readonly Message[]>;
-  /** The newest message that matches, now or within the time. @throws Error if there is none */
+  /** Resolves with the newest message that matches, as soon as one exists. @throws Error if no message matches within the time */
   waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
   /** Makes one or several of the next conversations fail. Faults queue up, and each is used once or `times` times. */
   failNext(fault: Fault): void;
@@ -55,7 +55,7 @@ export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
     await smtp.stop();
     throw error;
   });
-  // From this moment on, a broken connection is not a fault of the mailbox.
+  // The server listens now. From here on an error is a broken connection of a client, and not a fault of the mailbox.
   smtp.server.on('error', () => undefined);
 
   return {

@@ -35,7 +35,7 @@ export interface Message extends Summary {
 }
 
 export interface MessageFilter {
-  /** Only messages to this address, without regard to case. */
+  /** Selects only messages to this address; case does not matter. */
   readonly to?: string;
 }
 
@@ -60,7 +60,7 @@ export class MessageStore {
     return new MessageStore(directory, readLog(logFile), logFile);
   }
 
-  /** Stores a message; it is on the disk when this resolves. */
+  /** Stores a message. The message is on the disk when the promise resolves. */
   async add(envelope: Envelope, source: Buffer): Promise<void> {
     const mail = await PostalMime.parse(source);
     const summary: Summary = {

@@ -6,19 +6,19 @@ import type { Envelope } from './messages.ts';
 /** The kind of a fault, and its point in the conversation. */
 export type Fault = (
   | {
-      /** `message`: after the final dot, where the sender cannot know the outcome if the connection closes. */
+      /** The point of the fault. `message` is after the final dot: if the connection closes there, the sender cannot know the outcome. */
       readonly at: 'connect' | 'mail' | 'rcpt' | 'message';
       /** An SMTP status such as 451 or 550; with `drop` the connection is cut without an answer. */
       readonly reply: number | 'drop';
     }
-  /** During the message, before the final dot. */
+  /** The connection is cut during the message, before the final dot. */
   | { readonly at: 'data'; readonly reply: 'drop' }
 ) & {
   /** The number of uses; once if absent. */
   readonly times?: number;
-  /** Only for this recipient; not for `connect` and `mail`, which come before the recipient is known. */
+  /** Limits the fault to this recipient. It has no effect for `connect` and `mail`, which come before the recipient is known. */
   readonly to?: string;
-  /** Stores a message nevertheless if the fault is at `message`. Only its sender does not learn that. */
+  /** Stores a message despite a fault at `message`. Its sender does not learn that the message was stored. */
   readonly kept?: boolean;
 };
 

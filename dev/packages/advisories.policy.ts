@@ -1,11 +1,14 @@
-/** Evaluates known advisories about our packages from the report of `npm audit`. Some fail `npm run check`; the others are only listed. */
+/**
+ * Evaluates known advisories about our packages from the report of `npm audit`. Some advisories fail `npm run check`; the other advisories
+ * are only listed.
+ */
 
 /** An entry of dev/packages/accepted-advisories.json. It was examined, and does not harm the service before the date. */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
   readonly reason: string;
-  /** The last day on which it is accepted, `YYYY-MM-DD`. Then it must be examined again. */
+  /** The last day on which the advisory is accepted, `YYYY-MM-DD`. After this day the advisory must be examined again. */
   readonly until: string;
 }
 
@@ -38,7 +41,8 @@ interface Judgement {
 const refusedSeverities: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /**
- * An advisory fails the check if it is high or critical, about a package that the service installs, and not accepted.
+ * An advisory fails the check if all of this is true: its severity is high or critical, the service installs the package, and the advisory
+ * is not accepted.
  * @param today `YYYY-MM-DD`
  */
 export function judgeAdvisories(
@@ -72,7 +76,10 @@ export function judgeAdvisories(
 
 const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
-/** @param answer of `npm audit --json` @returns the report; or the reason why there is none, without the registry's address */
+/**
+ * @param answer the output of `npm audit --json`
+ * @returns the report; or the reason why there is no report, without the registry's address
+ */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
   let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
   try {

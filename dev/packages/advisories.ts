@@ -1,5 +1,6 @@
 /**
- * `npm run check -- advisories`: asks the registry for known advisories about the locked packages. If the registry does not answer, the check
+ * `npm run check -- advisories`: requests known advisories about the locked packages from the registry. If the registry does not answer,
+ * the check
  * still passes.
  */
 import { execFile } from 'node:child_process';

@@ -24,7 +24,7 @@ export interface Found {
   runtimePatterns: RuntimePattern[];
 }
 
-/** @param file its path from the project's directory @param text of TypeScript or JavaScript */
+/** @param file the path of the file from the project's directory @param text the text of a TypeScript or JavaScript file */
 export function patternsIn(file: string, text: string): Found {
   const found: Found = { patterns: [], runtimePatterns: [] };
   const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -93,10 +93,10 @@ function joinedTextOf({ expression, arguments: given }: ts.CallExpression, const
   return between === undefined || parts.includes(undefined) ? undefined : parts.join(between);
 }
 
-/** Ajv compiles them with this flag. */
+/** The flag with which Ajv compiles the patterns of the contract. */
 const flagsOfAjv = 'u';
 
-/** @param document the bundled contract @returns its patterns, and the names of its formats */
+/** @param document the bundled contract @returns the patterns of the contract, and the names of its formats */
 export function patternsOfContract(document: unknown): { patterns: Pattern[]; formats: Set<string> } {
   const patterns = new Map<string, Pattern>();
   const formats = new Set<string>();
@@ -128,7 +128,7 @@ export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   return patternsIn(file, text).patterns.filter((pattern) => !isOfAnotherFormat(pattern));
 }
 
-/** @param files of the product, from the directory */
+/** @param files the files of the product, from the directory */
 export function patternsOfProduct(directory: string, files: readonly string[]): Found {
   const all = files.map((file) => patternsIn(file, readFileSync(path.join(directory, file), 'utf8')));
   const contract = JSON.parse(readFileSync(path.join(directory, 'contract/generated/openapi.json'), 'utf8')) as unknown;

@@ -23,14 +23,14 @@ export interface Certificate {
 }
 
 export interface IssueOptions {
-  /** Whether the certificate is already expired, since yesterday. */
+  /** Whether the certificate expired yesterday, for tests of expired certificates. */
   readonly expired?: boolean;
   /** Whether the certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
 }
 
 export interface Authority {
-  /** The authority's own certificate in PEM. A program that trusts it trusts every certificate that it issues. */
+  /** The authority's own certificate in PEM. A program that trusts this certificate trusts every certificate that the authority issues. */
   readonly certificate: string;
   /** A certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;

@@ -19,9 +19,9 @@ export interface ChildOptions {
   readonly logFile: string | undefined;
   /** `terminal`: the output goes to our terminal, and the child can send us messages. */
   readonly attached?: 'terminal';
-  /** The signal that asks it to end. */
+  /** The signal that asks the process to end. */
   readonly stopSignal?: NodeJS.Signals;
-  /** The time that it may take to end before it is killed. */
+  /** The time that the process may take to end before it is killed. */
   readonly graceMs?: number;
   /** The user of the process, if it is another user. */
   readonly identity?: { readonly uid: number; readonly gid: number };

@@ -7,7 +7,7 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Called every 15 s while the command runs, with the whole seconds so far. */
   readonly stillRunning?: (seconds: number) => void;
-  /** After this number of milliseconds the command is stopped. */
+  /** The time limit in milliseconds, after which the command is stopped. */
   readonly timeoutMs?: number;
   /** The user of the process, if it is another user. */
   readonly identity?: { readonly uid: number; readonly gid: number };
@@ -17,8 +17,8 @@ const heartbeatMs = 15_000;
 
 /**
  * Runs one command without a shell.
- * @returns its standard output, then its standard error
- * @throws Error with the last lines of the output, or the reason why it did not start
+ * @returns the standard output of the command, and then its standard error
+ * @throws Error with the last lines of the output, or with the reason why the command did not start
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const startedAt = Date.now();
@@ -37,7 +37,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
       () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
       heartbeatMs,
     );
-    // When this process ends, it no longer waits for the command.
+    // If this process ends, it stops the command.
     const kill = () => void child.kill();
     process.once('exit', kill);
     const finish = () => {

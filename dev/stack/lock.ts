@@ -26,7 +26,7 @@ const answerTimeoutMs = 1_000;
 
 /**
  * Locks the directory for this process.
- * @throws Problem if another run has locked it
+ * @throws Problem if another run has locked the directory
  */
 export async function lockDirectory(directory: string): Promise<Lock> {
   const file = path.join(directory, fileName);

@@ -26,7 +26,7 @@ export type PortName = keyof typeof fixedPorts;
 
 /**
  * The fixed port of each name, or the port that the environment sets.
- * @throws Problem that names a variable without a valid port, or two names with the same port
+ * @throws Problem if a variable has no valid port, or if two names have the same port
  */
 export function portsFromEnvironment<N extends PortName>(names: readonly N[], env: Environment): Record<N, number> {
   const ports = new Map<N, number>();
@@ -44,7 +44,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Finds as many free ports as names. It binds all of them until the last is known, so that they differ. */
+/** Finds a free port for each name. It binds all ports until the last port is known, so that the ports differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -52,10 +52,13 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Below the ports of outgoing connections on Linux. */
+/** A range of ports below the ports of outgoing connections on Linux. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/** Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port meanwhile. */
+/**
+ * Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port between the end of a
+ * server and its restart.
+ */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -66,8 +69,8 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 }
 
 /**
- * Fails while one of these ports is in use.
- * @param patienceMs how long to wait for the ports, because after a killed run its processes need a moment to end
+ * Checks that none of these ports is in use.
+ * @param patienceMs the time to wait for the ports, because the processes of a killed run need a moment to end
  * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {
@@ -94,7 +97,7 @@ export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Some systems let us listen on 127.0.0.1 while another process listens on every address, so it tries to connect first.
+  // Some systems let us listen on 127.0.0.1 while another process listens on every address. So this function first tries to connect.
   if (await accepts(port)) return false;
   try {
     await close(await listen(port));

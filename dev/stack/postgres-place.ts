@@ -24,7 +24,7 @@ export interface PostgresPlace {
   readonly binaries: Binaries;
   /** The data directory; it need not exist, but its parent exists. */
   readonly data: string;
-  /** Absent: the current user. */
+  /** The user of the server; if absent, the current user. */
   readonly identity?: Identity;
 }
 
@@ -62,7 +62,7 @@ export async function removeDataElsewhere(directory: string): Promise<void> {
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Data stay in their first location. */
+/** Returns the location of the data. Existing data stay in their first location. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
@@ -71,7 +71,7 @@ async function placeData(directory: string, identity: Identity, report: (line: s
   const place = linked ?? `${placePrefix}data-${createHash('sha256').update(directory).digest('hex').slice(0, 12)}`;
   report(`Postgres runs as the user postgres, who cannot reach ${directory}: its data are in ${place}`);
   if (linked === undefined) {
-    // Files there belong to data that were removed by hand.
+    // Files at this location belong to data that a person removed by hand.
     await rm(place, { recursive: true, force: true });
     await symlink(place, link);
   }
@@ -124,7 +124,7 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // BusyBox has other options.
+    // The command of BusyBox has other options.
     if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {

@@ -33,11 +33,11 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // API, worker, rate limits and tests have a pool each, and several test processes run at the same time.
+  // The number is large, because API, worker, rate limits and tests each have a pool, and several test processes run at the same time.
   max_connections: 500,
 };
 
-/** Only for tests. Their data need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
+/** Settings only for tests. The data of tests need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
 const careless = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -47,7 +47,7 @@ const careless = {
   autovacuum: 'off',
 };
 
-/** Tests open about 2,000 connections. Each derives its keys from the password, by default in 4,096 rounds. */
+/** Tests open about 2,000 connections. Each connection derives keys from the password, by default in 4,096 rounds. */
 const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 
 /** The sessions of a killed server live until their statements end, and prevent the start of a new server. */

@@ -18,15 +18,15 @@ import { startTemporal } from './temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** The directory of data, logs and secrets. Only one run at a time can use it. */
+  /** The directory of data, logs and secrets. Only one run at a time can use the directory. */
   readonly directory: string;
   /** `fixed`: the documented ports, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time have one each. */
+  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time each have their own namespace. */
   readonly namespaces?: readonly string[];
-  /** All parts if absent. */
+  /** The parts to start; all parts if absent. */
   readonly parts?: readonly PartName[];
   /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
   readonly env?: Environment;
@@ -46,7 +46,7 @@ export interface Stack {
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
   /** Kills a part that is a separate process, like a crash. Resolves after its end. `onUnexpectedEnd` is not called. */
   kill(name: PartName): Promise<void>;
-  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if it does not start */
+  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if the part does not start */
   startAgain(name: PartName): Promise<void>;
   /** Ends all started parts. A second call has no effect. */
   stop(): Promise<void>;
@@ -58,7 +58,7 @@ const loopback = '127.0.0.0/8';
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** After a killed run, its processes need a moment to end and to free their ports. */
+/** The processes of a killed run need a moment to end and to free their ports. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
@@ -72,7 +72,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const partsToStart = requestedParts.filter((name) => !env[parts[name].variables[0]]);
   await mkdir(path.dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // Root's Postgres runs as another user, who must be able to enter this directory. Its contents have their own modes.
+  // If root starts the stack, Postgres runs as another user, who must be able to enter this directory. The contents of the directory have
+  // their own modes.
   if (process.getuid?.() === 0) await chmod(directory, 0o711);
 
   const lock = await lockDirectory(directory);
@@ -107,7 +108,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(partsToStart.map(startPart));
-    // Only for our own database. For other databases `setup` does that, and a start reports what is missing.
+    // Sets the limits only in our own database. In other databases `setup` sets them, and a start reports missing limits.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
     partsToStart.forEach(watch);
@@ -152,7 +153,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       async startAgain(name) {
         await startPart(name);
         watch(name);
-        // The stack may have been stopped meanwhile, before this part was registered.
+        // The stack may have been stopped before this part was registered.
         if (stopping) await started.get(name)?.stop();
       },
       stop,

@@ -1,4 +1,4 @@
-/** The S3 server, with a private bucket and a public one. */
+/** The S3 server, with a private bucket and a public bucket. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
@@ -14,7 +14,7 @@ const accessKeyId = 'club-learning';
 const buckets = { private: 'club-private', public: 'club-public' };
 const healthPath = '/health';
 
-/** Allows reading without a signature, but not listing. */
+/** Everyone may read objects without a signature, but may not list them. */
 const readableByAnybody = {
   Version: '2012-10-17',
   Statement: [
@@ -26,9 +26,9 @@ const readableByAnybody = {
 export async function startStorage(secretAccessKey: string, port: number, context: PartContext): Promise<Part> {
   const command = await locate(components.versitygw, { report: context.report });
   const objects = path.join(context.directory, 'objects');
-  // Metadata in files beside the objects, not in extended attributes, which not every file system has.
+  // Metadata is stored in files beside the objects, because not every file system has extended attributes.
   const metadata = path.join(context.directory, 'metadata');
-  // Buckets may have versioning enabled. Ours do not.
+  // This directory lets buckets enable versioning. Our buckets do not enable it.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
@@ -48,7 +48,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
       versions,
       objects,
     ],
-    // Not as arguments, because the process list shows arguments.
+    // The keys are not arguments, because the process list shows arguments.
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey, VGW_REGION: region },
     logFile: context.logFile,
   });

@@ -23,14 +23,16 @@ const dynamicConfig = {
   // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness also enables the task matcher that it
   // needs (matching.useNewMatcher), as measured on server 1.29.1.
   'matching.enableFairness': true,
-  // These four limits protect shared clusters. Here one machine calls itself, and a refused call would only be retried later.
+  // These four limits protect shared clusters. This server has only the clients of one machine, and a refused call would only be retried
+  // later.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,
   'matching.rps': 20_000,
 };
 
-// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last transitions. The sweeper
+// These settings are three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last
+// transitions. The sweeper
 // restarts the workflows that Temporal has lost (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 

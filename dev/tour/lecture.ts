@@ -58,7 +58,7 @@ export async function lectureIsUploaded(scene: Scene, club: Club, lessonId: stri
   scene.tell('lecture.replaced', { title: places[0]?.title ?? '', seconds });
 }
 
-/** Uploads half of it, and the rest with another token. @returns the file's id once it is ready */
+/** Uploads half of the video, and then the other half with another token. @returns the file's id once it is ready */
 async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: string, video: Buffer): Promise<string> {
   const administrator = scene.client(token);
   const { data: file, upload } = requireOk(
@@ -91,7 +91,7 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
   };
   await send(upload.headers, 0, Math.floor(video.length / 2));
 
-  // Continues like another browser after a broken connection, which knows only the file's id.
+  // Continues like another browser after a broken connection. That browser knows only the file's id.
   const { upload: renewed } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/upload', { params }),
   );

@@ -78,7 +78,7 @@ export function runPage({ environment }: Scene, type: WorkflowType, subjectId: s
   return `${environment['TEMPORAL_UI_URL']}/namespaces/${environment['TEMPORAL_NAMESPACE']}/workflows/${workflow}`;
 }
 
-/** @param secrets requests that must all have a valid signature @throws Problem if a signature is invalid */
+/** @param secrets the secrets; the request must have a valid signature of each secret @throws Problem if a signature is invalid */
 export function tellAttempt(
   { say, tell, words }: Scene,
   request: ReceivedRequest | undefined,
@@ -148,7 +148,7 @@ function announced(say: Say, words: TourWords): (request: Request) => Promise<Re
   };
 }
 
-/** @throws Problem with the error's code and message if the call was refused */
+/** @throws Problem with the code and message of the error if the call was refused */
 export function requireOk<T>(result: {
   data?: T;
   error?: { error: { code: string; message?: string } };
@@ -161,7 +161,7 @@ export function requireOk<T>(result: {
   );
 }
 
-/** Tries every 100 ms until there is a result. */
+/** Calls `look` every 100 ms until it returns a result. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {

@@ -33,7 +33,7 @@ export interface TourOptions {
 
 /**
  * Plays the tour, with new names each time.
- * @returns when the tour is over. `stop` ends its receiver, which accepts deliveries of the tour's club until then
+ * @returns after the tour. The result's `stop` ends the receiver of the tour. Until then the receiver accepts deliveries of the tour's club
  * @throws Problem that names the failed step
  */
 export async function runTour({

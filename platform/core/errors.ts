@@ -3,7 +3,7 @@ import { errorStatus, type ErrorCode } from './error-codes.ts';
 
 /** Details of an error besides its code and message. */
 export interface ErrorHeaders {
-  /** Whole seconds for `Retry-After`. */
+  /** The whole seconds for the header `Retry-After`. */
   readonly retryAfterSeconds?: number;
   /** Path of the resource that the request conflicts with, for `Location`. */
   readonly location?: string;

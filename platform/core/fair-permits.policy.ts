@@ -1,13 +1,14 @@
 /**
  * Shares the permits of a process among clubs without a queue (DEC-121). A club gets another permit only while it has fewer permits than
- * are free. So the first club gets at most half of the permits, a second club half of the rest, and so on. A few clubs can never have all
+ * are free. So the first club gets at most half of the permits, a second club gets half of the remaining permits, and so on. A few clubs
+ * can never have all
  * permits.
  */
 
 /**
  * @param all the permits of the process
  * @param used the permits in use: by all clubs, and by the club that requests another permit
- * @returns the limit that prevents another permit; undefined if the club may have it
+ * @returns the limit that prevents another permit; undefined if the club may have another permit
  */
 export function exhaustedLimit(all: number, used: { all: number; club: number }): 'club' | 'process' | undefined {
   const free = all - used.all;

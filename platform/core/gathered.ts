@@ -1,4 +1,4 @@
-/** Batches single requests. Requests that arrive during one call go into the next call. */
+/** Batches single requests into calls. Requests that arrive during a call go into the next call. */
 
 interface Asked<Item, Result> {
   item: Item;
@@ -18,11 +18,11 @@ export interface GatheringOptions {
   holdsOthersMs?: number;
 }
 
-/** In milliseconds. Far longer than a healthy call takes. */
+/** The default wait for the current call, in milliseconds. A healthy call takes far less. */
 export const usuallyHoldsMs = 100;
 
 /**
- * @param work one call for all items that were requested since the last call; it returns their results in the same order
+ * @param work makes one call for all items that were requested since the last call, and returns their results in the same order
  * @returns a function that requests one item, and rejects if the call of that item rejects
  */
 export function gathered<Item, Result>(
@@ -31,7 +31,7 @@ export function gathered<Item, Result>(
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let underWay = 0;
-  /** The next call waits for this call. */
+  /** The current call, for which the next call waits. */
   let holder: symbol | undefined;
   const mayBegin = () => holder === undefined && underWay < atOnce;
   const begin = () => {
@@ -61,7 +61,7 @@ export function gathered<Item, Result>(
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      // Not synchronous, so that requests of the same event-loop turn share one call.
+      // The call starts later, so that requests of one turn of the event loop share the call.
       if (waiting.length === 1 && mayBegin()) setImmediate(begin);
     });
 }

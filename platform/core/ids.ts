@@ -41,5 +41,5 @@ export function leastIdOf(atMs: number): Id {
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
-/** @returns when an id was created, in ms since 1970 */
+/** @returns the time when an id was created, in ms since 1970 */
 export const timeOfId = (id: Id): number => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

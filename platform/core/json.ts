@@ -44,7 +44,7 @@ export function readJson(source: Uint8Array | string, bounds = jsonBounds): unkn
   }
 }
 
-/** @returns the text without its byte-order mark @throws UnreadableJson for bytes that are not UTF-8 */
+/** @returns the text without its byte-order mark @throws UnreadableJson if the bytes are not UTF-8 */
 function readJsonText(source: Uint8Array | string): string {
   if (typeof source === 'string') return source.startsWith('\uFEFF') ? source.slice(1) : source;
   try {
@@ -58,8 +58,8 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Reads the text once, and stops at the first excess. Before the first syntax error it finds the same strings as the parser, which stops
- * there.
+ * Reads the text once, and stops at the first excess. Up to the first syntax error this function finds the same strings as the parser.
+ * The parser stops at that error.
  */
 function requireWithinBounds(text: string, bounds: JsonBounds): void {
   let depth = 0;
@@ -80,7 +80,10 @@ function requireWithinBounds(text: string, bounds: JsonBounds): void {
   }
 }
 
-/** @param start the index of the opening quote @returns the index of the closing quote, or the end of a text without one */
+/**
+ * @param start the index of the opening quote
+ * @returns the index of the closing quote; an index at or after the end of the text if there is no closing quote
+ */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {

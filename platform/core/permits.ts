@@ -5,12 +5,12 @@ export type ReleasePermit = () => void;
 
 /** Limits how much work of each key runs in a process at the same time. */
 export interface Permits<Key> {
-  /** @returns releases the permit; undefined if no permit is free for the key */
+  /** @returns a function that releases the permit; undefined if no permit is free for the key */
   tryAcquire(key: Key): ReleasePermit | undefined;
   /**
-   * The retry time of work without a permit. The retries of a key follow one another at the pace at which its work ends.
+   * The retry time of work without a permit. The retries of a key follow one another as fast as work of the key ends and releases permits.
    * @param now Unix milliseconds
-   * @returns when to try again, in Unix milliseconds
+   * @returns the time of the next try, in Unix milliseconds
    */
   retryAt(key: Key, now: number): number;
 }

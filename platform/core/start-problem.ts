@@ -1,7 +1,7 @@
 /** A reason why the process cannot start, which its operator can remove. The message says how. */
 export class StartProblem extends Error {}
 
-/** Several reasons together. `problems` holds one or more sentences for each. */
+/** Several reasons together. `problems` has one or more sentences for each reason. */
 export class StartProblems extends StartProblem {
   readonly problems: readonly string[];
 

@@ -38,7 +38,7 @@ export function traceparentOf({ traceId, spanId, isSampled }: RemoteSpan): strin
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-/** @param value an untrusted value of a header or a row @returns undefined if it is not a cause */
+/** @param value an untrusted value of a header or a row @returns the cause; undefined if the value is not a cause */
 export function causeOf(value: unknown): Cause | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { traceparent, at } = value as Partial<Record<keyof Cause, unknown>>;

@@ -1,12 +1,13 @@
 /**
  * A pool of permits that clubs share, for example one permit for each thread of a process (ENG-20). A club gets one more permit only if it
- * holds fewer permits than are free. A single club therefore holds half of them, and a second club half of the rest.
+ * holds fewer permits than are free. A single club therefore holds half of the permits, and a second club holds half of the remaining
+ * permits.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
-/** Whose work holds the permit. */
+/** The club, and perhaps the person, whose work holds the permit. */
 export interface PermitHolder {
   clubId: Id;
   /** The person who waits for the work, if there is one. */
@@ -32,14 +33,14 @@ export interface ClubPermits extends Permits<Id> {
 
 interface Waiter {
   personId: Id | undefined;
-  /** Ends the wait. @param permit undefined if the waiter gets no permit */
+  /** Ends the wait. @param permit the permit of the waiter; undefined if the waiter gets no permit */
   end(permit: ReleasePermit | undefined): void;
 }
 
 /** The permits of a club, and the duration of its work. */
 interface ClubUse {
   permits: number;
-  /** The average duration of its work, in milliseconds. The newest piece of work counts half. */
+  /** The average duration of its work, in milliseconds. The newest duration has a weight of one half. */
   durationMs: number | undefined;
   /** The latest time that `retryAt` returned, in Unix milliseconds. */
   lastRetryAt: number;
@@ -48,19 +49,19 @@ interface ClubUse {
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
 /** The assumed duration of work, until the first work of the club has ended. */
 const unknownMs = 1_000;
-/** The limit of a counted duration, because other work of the club may be short. */
+/** A longer duration counts as this duration, because other work of the club may be short. */
 const longestWorkMs = 15_000;
-/** The longest wait until a retry. Longer waits get a random time in the second half of it. */
+/** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
-/** Whole seconds for `Retry-After`. */
+/** The whole seconds for the header `Retry-After`. */
 const retryAfterSeconds = 5;
 
 /**
  * @param total the number of permits for all clubs
  * @param options.line the limits of the queue of `run`
- * @param options.clock returns milliseconds; tests pass their own
- * @param options.random returns a number from 0 to 1
+ * @param options.clock returns the time in milliseconds; tests pass their own clock
+ * @param options.random returns a random number from 0 to 1
  */
 export function createClubPermits(
   total: number,
@@ -111,7 +112,7 @@ export function createClubPermits(
       if (!waiter) return;
       const others = leaveLine(clubId, waiter);
       lines.delete(clubId);
-      if (others.length > 0) lines.set(clubId, others); // behind the other clubs
+      if (others.length > 0) lines.set(clubId, others); // moves the club behind the other clubs
       waiter.end(tryAcquire(clubId));
     }
   }

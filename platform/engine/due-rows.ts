@@ -49,7 +49,7 @@ export function countOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @returns a query over the same rows: `value` is the age of the oldest due row in seconds, 0 if none is due */
+/** @returns a query over the rows of {@link countOfDueRows}: `value` is the age in seconds of the oldest due row, or 0 if no row is due */
 export function ageOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due, at) => ({
     each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,
@@ -58,8 +58,8 @@ export function ageOfDueRows(source: DataSource): Sql {
 }
 
 /**
- * @param ask is called with the `FROM … WHERE …` of a kind of due rows and its time column. It returns `each`, the value for this kind,
- * and `together`, which combines the kinds.
+ * @param ask receives the `FROM … WHERE …` of a kind of due rows and its time column. It returns two pieces of SQL: `each` is the value
+ * for this kind, and `together` combines the kinds.
  */
 function ofDueRows(
   source: DataSource,

@@ -17,7 +17,7 @@ export interface NewFact {
   type: EventType;
   /** The student that the fact is about. */
   studentId: Id;
-  /** The record that the fact is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  /** The record that the fact is about: an enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
   occurredAt: Date;
@@ -25,7 +25,7 @@ export interface NewFact {
   priority?: Priority;
 }
 
-/** Options of a fact: its priority, and details that its record cannot say. */
+/** Options of a fact: its priority, and details that its record does not contain. */
 export type FactOptions = Pick<NewFact, 'details' | 'priority'>;
 
 /** A recorded fact, as the relay hands it to its consumers. */
@@ -70,7 +70,8 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
  * The result of a consumer for one fact:
  * - `consumed`: all effects of the fact are committed, except these runs, which the relay must start;
  * - `removed`: all effects are committed, and the fact is deleted, because it needs no run;
- * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay hands the fact over alone.
+ * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay then hands this fact to the
+ * consumers alone.
  */
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 

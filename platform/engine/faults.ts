@@ -62,8 +62,8 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 }
 
 /**
- * The condition that the workflow waits out the pause after a fault, so its row is not overdue.
- * @param subject the column that names the run, for example `row.id` @param before the time by which the pause must be over
+ * Returns the condition that the workflow is in the pause after a fault, so its row is not overdue.
+ * @param subject the column that names the run, for example `row.id` @param before a time; only a pause that ends later counts
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);
@@ -71,10 +71,10 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/** A step still counts as failed for this time after its next try, because the try may wait for the lease of the previous one. */
+/** A step still counts as failed for this time after its next try. The next try may have to wait for the lease of the previous try. */
 const countedAfter = '2 min';
 
-/** @param aggregate over `failing_steps` @returns a query of the aggregate by workflow type, `label`, without repaired steps */
+/** @param aggregate over `failing_steps` @returns a query of the aggregate for each workflow type (`label`). Repaired steps do not count */
 export function failingSteps(aggregate: Sql): Sql {
   return union(
     workflowTypeNames.map(

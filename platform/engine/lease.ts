@@ -81,7 +81,7 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
 /** Runs a step of a leased row: claims, acts, and returns the state in Postgres, even if another worker wrote it. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
-  /** Does the work and records it. */
+  /** Does the work and records its result. */
   act: (claimed: C) => Promise<void>;
   state: () => Promise<Step>;
 }): Promise<Step> {
@@ -94,7 +94,7 @@ export async function runStep<C, Step>(step: {
   return step.state();
 }
 
-/** @param error the error of a record whose loss changes nothing @throws any other error */
+/** @param error the error of a record; if the lease was lost, the missing record changes nothing @throws any other error */
 export function ignoreLostLease(error: unknown): void {
   if (!(error instanceof LeaseLost)) throw error;
 }
@@ -107,7 +107,7 @@ export interface HeldLease {
 }
 
 interface Holding {
-  /** The duration of each renewal. */
+  /** The duration of the lease after each renewal. */
   seconds: number;
   everyMs: number;
   /** A further condition on the row. */
@@ -118,7 +118,10 @@ interface Holding {
   stop: AbortSignal;
 }
 
-/** Renews the lease until its release. Work that is longer than the lease of a dead worker should be needs this. */
+/**
+ * Renews the lease until its release. A lease should be short, so that the row of a dead worker is soon free. Longer work therefore renews
+ * its lease.
+ */
 export function holdLease(
   db: Queries,
   entity: Entity,
@@ -132,13 +135,13 @@ export function holdLease(
     if (isRenewing) return;
     isRenewing = true;
     try {
-      // Recording the claim removes the lease.
+      // If the result of the claim is recorded, `lease_until` is null, and the lease must not be renewed.
       const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
       const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
       if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is unavailable. At the record, the fence shows whether another worker has claimed the row in the meantime.
+      // Postgres is unavailable. When the result is recorded, the fence shows whether another worker has claimed the row in the meantime.
     } finally {
       isRenewing = false;
     }

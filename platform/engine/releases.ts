@@ -6,14 +6,17 @@ import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 
-/** @param buildId SQL of the build id; null in a checkout @returns SQL: whether another build is current */
+/** @param buildId SQL whose value is the build id, or null in a checkout @returns SQL that is true if another build is current */
 export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
-/** Makes the build the current one. @returns the build that was current before; undefined if there was none, or if it was the same build */
+/**
+ * Makes the build the current one.
+ * @returns the build that was current before; undefined if no build was current, or if this build was already current
+ */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
-  // One promotion at a time, because the unique index on the current build would refuse a second one.
+  // Lets only one promotion run at a time, because the unique index on the current build would refuse a second promotion.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);
   const before = await tx.one<Build>(
     sql`UPDATE releases SET is_current = false WHERE is_current AND build_id <> ${build.buildId}
@@ -35,9 +38,9 @@ export async function forgetReleases(db: Queries, buildIds: readonly string[]): 
 }
 
 /**
- * @param buildId undefined in a checkout
+ * @param buildId the id of the running build; undefined in a checkout
  * @param since the start of the process; an earlier promotion of a build that is not current now does not count
- * @returns whether the build is current, or was current since then. In both cases this build or a later one continues the waiting work. A
+ * @returns whether the build is current, or was current since then. In both cases this build or a later build continues the waiting work. A
  * checkout counts as promoted while no build is current.
  */
 export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {

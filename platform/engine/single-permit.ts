@@ -7,15 +7,15 @@ export type SinglePermit = Permits<Id>;
 
 /** The time between two retries of a club, in milliseconds. */
 const retryEveryMs = 10_000;
-/** The longest wait until a retry. Longer waits get a random time in the second half of it. */
+/** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
 /** A club that has not tried for this long does not count as waiting any more. */
 const forgottenMs = 3 * 60_000;
 const remembered = 1_000;
 
 /**
- * @param options.clock returns milliseconds; tests pass their own
- * @param options.random returns a number from 0 to 1
+ * @param options.clock returns the time in milliseconds; tests pass their own clock
+ * @param options.random returns a random number from 0 to 1
  */
 export function createSinglePermit({
   clock = () => performance.now(),
@@ -24,11 +24,11 @@ export function createSinglePermit({
   let isFree = true;
   /** The number of permits that were granted so far. */
   let count = 0;
-  /** For each club, the number of its last permit. The club with the newest permit is at the end. */
+  /** The number of the last permit of each club. The club with the newest permit is at the end. */
   const lastOf = new Map<Id, number>();
-  /** For each waiting club, the time of its last try. */
+  /** The time of the last try of each waiting club. */
   const waiting = new Map<Id, number>();
-  /** For each club, the latest time that `retryAt` returned, in Unix milliseconds. */
+  /** The latest time that `retryAt` returned for each club, in Unix milliseconds. */
   const retries = new Map<Id, number>();
 
   const comesFirst = (one: Id, other: Id) => (lastOf.get(one) ?? 0) < (lastOf.get(other) ?? 0);

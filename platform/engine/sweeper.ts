@@ -11,7 +11,7 @@ import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type Workflow
 
 /** The time after which an overdue row without a lease counts as lost: its workflow is lost, or the workers are overloaded. */
 export const overdueMs = 2 * 60_000;
-/** The row limit of each query in a round. After a total loss Temporal gets its runs back in steps. */
+/** The row limit of each query in a round. If Temporal has lost all runs, the rounds restart them in portions. */
 const rescuedARound = 500;
 /** The limit of a query, so that all queries of a round end within the minute of the activity. */
 const longestQueryMs = 5_000;
@@ -19,7 +19,7 @@ const longestQueryMs = 5_000;
 const sweepRound = 'sweep';
 /** The limit of rows of a table that a round removes. */
 const removedARound = 1_000;
-/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the same time (DEC-62). */
+/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the sign-ups of this time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
 /** The time for which the row of a mail that was sent is stored. */
 const mailHistoryMs = 30 * 86_400_000;
@@ -74,7 +74,7 @@ async function noteRound(db: Queries, now: Date): Promise<void> {
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
-/** @returns the time of the last complete round; undefined before the first */
+/** @returns the time of the last complete round; undefined before the first round */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
   const row = await db.one<{ at: Date | null }>(
     sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`,
@@ -93,7 +93,8 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work comes first (ENG-15). An overdue mail stays in its queue.
+    // If many rows are overdue, new work has priority over them (ENG-15). A row with its own priority, such as a mail, keeps this priority,
+    // and so its queue.
     const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk
@@ -120,7 +121,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
 
 /** Matches expired rows, which the program does not need any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Matches counts of a past day, in UTC. */
+/** Matches the counts of past days, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [

@@ -17,7 +17,7 @@ const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
 /** The free capacity of a relay. */
 export interface Room {
-  /** The limit of rows. */
+  /** The maximum number of rows that the claim returns. */
   limit: number;
   /** The limit of bulk rows among them. */
   bulk: number;
@@ -40,11 +40,12 @@ export type Turn = Map<Priority, Id>;
 
 /**
  * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. After a minute, a
- * claim that read all of them would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can become
+ * claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can
+ * become
  * free before that position, for example the rows of a dead relay or of a slow transaction. The next look at all rows finds them.
  */
 export interface Front {
-  /** No row that was due before this time remains, as far as is known; undefined if such rows may remain. */
+  /** The relay knows that no row remains that was due before this time. Undefined if such rows may remain. */
   since: Date | undefined;
   /** The time of the last look at all rows (`performance.now()`), and its duration in milliseconds. */
   lookedAt: number;
@@ -78,7 +79,7 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
 /** Records where the next claim begins. @param since the due time from which this claim looked @param oldest the due time of the oldest free row, if known */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  // While claims are slow, transactions are slow, too.
+  // If a claim was slow, transactions are probably slow, too.
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
@@ -147,12 +148,12 @@ function isClaimed<Row>(row: Claimed<Row>): row is Claimed<Row> & ClaimedRow<Row
 export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | 'bulkPerClub'> {
   leaseSeconds: number;
   clubsInHand: readonly Id[];
-  /** The number of rows in hand of each of these clubs. */
+  /** The number of rows of each of these clubs that the relay is handling. */
   countsInHand: readonly number[];
   bulkCountsInHand: readonly number[];
-  /** For each priority the club at which the claim begins. */
+  /** The club at which the claim begins, for each priority. */
   firstClubs: readonly Id[];
-  /** For each priority the club at which the claim ends. */
+  /** The club at which the claim ends, for each priority. */
   lastClubs: readonly Id[];
   /** The most candidates. */
   candidates: number;
@@ -197,8 +198,8 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
 /** The number of candidates for each requested row, so that several concurrent relays still get rows. Each further try doubles it. */
 const candidatesARow = 4;
 /**
- * The number of rows to read for each candidate. All streams of one priority and of the more urgent ones share it. So many clubs with bulk
- * work do not hide an urgent row of another club.
+ * The number of rows to read for each candidate. The streams of a priority share this number with the streams of more urgent priorities.
+ * Therefore a large number of clubs with bulk work cannot hide an urgent row of another club.
  */
 const readACandidate = 2;
 
@@ -218,11 +219,14 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * A claim visits the streams in rotation, beginning after the stream that the last claim served. It takes the first row of each stream,
  * then the second row of each …
  *
- * A failed row is due later. The index therefore has it behind the other rows, and the statement does not read it until then.
+ * A failed row is due later. The index therefore has this row behind the other rows, and the statement does not read the row before it is
+ * due.
  *
- * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each stream. So many
- * waiting clubs or a long backlog do not raise its cost. It skips rows that other relays or transactions have locked, before the limit
- * counts. It locks the candidates one by one in order. It locks only as many as it may take, unless other transactions hold some. It skips
+ * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each stream. Therefore
+ * its cost does not grow with the number of waiting clubs or the length of a backlog. It skips rows that other relays or transactions have
+ * locked, before the limit
+ * counts. It locks the candidates one by one in order. It locks only as many candidates as it may claim, unless other transactions hold
+ * some of them. It skips
  * index entries before its front without reading the rows.
  *
  * A build claims while it is the current build, or while no build is current. An eager start runs the first task of its workflow in the

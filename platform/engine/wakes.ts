@@ -9,7 +9,10 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/** Wakes the workflows of rows that this transaction made due. An unsent wake of the same workflow is raised instead of written twice. */
+/**
+ * Wakes the workflows of rows that this transaction made due. If the workflow has an unsent wake, this wake is raised, and no second wake
+ * is written.
+ */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -23,14 +26,14 @@ export async function wake<T extends WorkflowType>(
   );
 }
 
-/** Like `wake`, for runs of several types. */
+/** Wakes the workflows of rows, like `wake`, for runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));
   tx.notifyRelay();
 }
 
-/** A run to be woken. A batched writer names the span of each run, because the active span is the span of the batch's first caller. */
+/** A run to be woken. A batched writer names the span of each run, because the active span belongs to the first caller of the batch. */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
@@ -111,7 +114,7 @@ const deleteWake = prepared<object, Pick<ClaimedWake, 'clubId' | 'workflowId' | 
 );
 const freeWake = prepared<never, Pick<ClaimedWake, 'clubId' | 'workflowId'>>(
   'free_wake',
-  // The row is free now. The front of claims may already be past its old time.
+  // The row is free now. The front of claims may already be later than the old due time of the row, so the row gets a new due time.
   (value) => `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp()
     WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId}`,
 );

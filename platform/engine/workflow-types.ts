@@ -65,7 +65,7 @@ type TextColumn<E> = PropertyOf<E, string | null>;
 /** The rows that need a running workflow, and the time since which they need it. Each kind needs a partial index on `at`. */
 interface Due<E> {
   at: TimeColumn<E>;
-  /** SQL over `row` and the joined tables; null if a time in `at` is the only condition. */
+  /** SQL over `row` and the joined tables; null if `at` is the only condition. */
   where: string | null;
   /** SQL between `FROM … row` and `WHERE`. */
   join?: string;

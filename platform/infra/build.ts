@@ -5,7 +5,7 @@ import { isBuilt } from '../core/modules.ts';
 export interface Build {
   /** The version in package.json. */
   readonly version: string;
-  /** Two builds of one commit have the same id; it differs if any file or dependency differs. */
+  /** Two builds of one commit have the same id. The id differs if any file or dependency differs. */
   readonly buildId: string;
 }
 

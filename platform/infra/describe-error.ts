@@ -6,8 +6,8 @@ import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
-  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. It belongs to the error or to its
-   * cause. */
+  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. The code belongs to the error or to
+   * its cause. */
   code?: string;
   constraint?: string;
   /** The stack locations, innermost first. */
@@ -33,7 +33,10 @@ export function describeError(error: unknown): DescribedError {
   };
 }
 
-/** Follows the chain of causes to the first error with a code. An SMTP reply is a number beside the client's own code. */
+/**
+ * Follows the chain of causes to the first error with a code. An SMTP error has the reply of the server as a number, beside the client's
+ * own code.
+ */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;
   const { code, responseCode, cause } = error as { code?: unknown; responseCode?: unknown; cause?: unknown };
@@ -45,7 +48,7 @@ function codeOf(error: unknown, depth = 0): string | undefined {
 const foldersNamed = 3;
 
 /**
- * @param word of a line of a stack @returns the word with only the end of its path, if it is a file location such as
+ * @param word a word of a line of a stack @returns the word with only the end of its path, if it is a file location such as
  * `(file:///a/b/c.ts:1:2)`
  */
 function shortPlace(word: string): string {

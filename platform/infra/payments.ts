@@ -20,7 +20,7 @@ export interface MadeCharge extends Bought {
   addOnId: Id;
   clubId: Id;
   customerId: string;
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   amount: number;
   currency: string;
   /** The time of the payment by the processor's clock. */
@@ -32,7 +32,7 @@ export interface Charge extends Bought {
   clubId: Id;
   customerId: string;
   paymentMethodId: string;
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   amount: number;
   currency: string;
 }
@@ -46,8 +46,8 @@ export interface PaymentProcessor {
   /** Charges once for each add-on. A repeated call returns the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
-   * Reads all payments of the customer, a few hundred at most, because clocks may differ.
-   * @returns the outcome of the charge for an add-on, if there is one
+   * Reads all payments of the customer, a few hundred at most. It does not filter them by time, because clocks may differ.
+   * @returns the outcome of the charge for an add-on; undefined if there is no charge
    * @throws Stripe.errors.StripeError
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
@@ -67,7 +67,7 @@ export interface PaymentSettings {
   apiUrl: string;
 }
 
-/** @returns undefined without a key */
+/** @returns the payment processor; undefined without a key */
 export function createPaymentProcessor({ secretKey, apiUrl }: PaymentSettings): PaymentProcessor | undefined {
   return secretKey && processorAt(secretKey, new URL(apiUrl));
 }
@@ -142,7 +142,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
-  requires_action: 'declined', // The customer would have to act, and is not present.
+  requires_action: 'declined', // The customer would have to act, but is not present.
   canceled: 'declined',
 };
 

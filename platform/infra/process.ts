@@ -11,7 +11,7 @@ import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/checks/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name of the process, on every line, also on lines about lost spans */
+/** @param name the name of the process, which is on every line, also on lines about lost spans */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
   reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
@@ -34,9 +34,9 @@ export function createLogger(name: string, level: string): Logger {
 
 /**
  * Connects to Postgres.
- * @param name of the process, as Postgres lists it
- * @param options.reserved connections that only records may use (ENG-18)
- * @throws StartProblem if it is unreachable, or its schema is older than the code, or lacks something that the code reads
+ * @param name the name of the process in Postgres's list of connections
+ * @param options.reserved the number of connections that only records may use (ENG-18)
+ * @throws StartProblem if Postgres is unreachable, or if its schema is older than the code or lacks something that the code reads
  */
 export async function openDatabase(
   database: DatabaseSettings,
@@ -97,7 +97,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** Also sends the last spans. */
+/** The exit also sends the last spans. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();

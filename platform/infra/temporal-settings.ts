@@ -11,7 +11,7 @@ export interface TemporalSettings {
   readonly tls: TemporalTls;
 }
 
-/** A certificate, a key and an authority are each given as PEM, as a file with PEM, or not at all. */
+/** The TLS settings for Temporal. Certificate, key and authority may each be a PEM text or a PEM file, or may be absent. */
 export interface TemporalTls {
   readonly isOn: string | undefined;
   readonly clientCertFile: string | undefined;

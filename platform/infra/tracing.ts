@@ -50,7 +50,7 @@ export interface Tracer {
 
 let tracer: Tracer | undefined;
 
-/** @param used undefined switches tracing off, as tests do */
+/** @param used the tracer to use; undefined switches tracing off, as tests do */
 export function useTracer(used: Tracer | undefined): void {
   tracer = used;
 }

@@ -19,7 +19,7 @@ export interface Variable<T> {
   /** The value is never printed, and may be in a file: see {@link fileOf}. */
   readonly isSecret: boolean;
   /**
-   * @param given the set text; undefined if it is not set and there is no default
+   * @param given the text of the variable; undefined if the variable is not set and has no default
    * @returns the value, or the mistake without the value: "must be …"
    */
   readonly parse: (input: string | undefined) => Parsed<T>;
@@ -95,7 +95,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 /** The parts that the functions below have in common. */
 interface Rule<T> {
   kind: string;
-  /** The result for a missing or invalid text. */
+  /** The value that replaces a missing or invalid text. */
   standIn: T;
   /** @param given not empty */
   parse: (input: string) => Parsed<T>;
@@ -114,12 +114,12 @@ function declared<T>(name: string, meaning: string, { kind, standIn, parse, fall
   };
 }
 
-/** @returns the variable as an optional one, which is undefined if it is not set */
+/** @returns the variable as an optional variable, which is undefined if it is not set */
 export function optional<T>(of: Variable<T>): Variable<T | undefined> {
   return { ...of, isRequired: false, parse: (input) => (input === undefined ? { value: undefined } : of.parse(input)) };
 }
 
-/** @returns the variable as a secret one, whose value is never printed, and may be in a file */
+/** @returns the variable as a secret variable, whose value is never printed, and may be in a file */
 export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
   const parse = (input: string | undefined): Parsed<Secret<T>> => {
     const { value, ...mistake } = of.parse(input);
@@ -130,7 +130,7 @@ export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
 
 interface TextOptions {
   readonly default?: string;
-  /** The whole text must match it. */
+  /** The pattern that the whole text must match. */
   readonly pattern?: RegExp;
 }
 
@@ -255,7 +255,7 @@ export function oneOf<T extends string>(
   });
 }
 
-/** Any of these words, separated by commas; empty if it is not set. */
+/** A list of these words, separated by commas; empty if the variable is not set. */
 export function anyOf<T extends string>(name: string, meaning: string, of: readonly T[]): Variable<readonly T[]> {
   const each = `one of ${of.join(', ')}`;
   return {
@@ -270,7 +270,7 @@ interface ListOptions<T extends string> {
   readonly each: string;
 }
 
-/** A list, separated by commas; empty if it is not set. */
+/** A list, separated by commas; empty if the variable is not set. */
 export function list<T extends string = string>(
   name: string,
   meaning: string,

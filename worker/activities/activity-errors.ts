@@ -15,7 +15,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { failSpan, traceId } from '../../platform/infra/tracing.ts';
 import { stepFaults } from '../reports/metrics.ts';
 
-/** @param log gets the kind and the location of the error, so that an operator finds more there than in Temporal */
+/** @param log the log, which gets the kind and the location of the error, so that an operator finds more in the log than in Temporal */
 export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {
@@ -37,7 +37,7 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
 /**
  * Records the fault of a step and answers "not done". If the fault cannot be recorded, for example while Postgres is unavailable, the
  * error goes to Temporal, which repeats the activity.
- * @param log gets the error by kind and place
+ * @param log the log, which gets the kind and the location of the error
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
@@ -61,7 +61,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
   });
 }
 
-/** @returns the run, the queue, the activity, the attempt, the trace and the build, for an operator's search */
+/** @returns the run, the queue, the activity, the attempt, the trace and the build, so that an operator can search for them */
 function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
   return {
     workflow: workflowType,
@@ -75,7 +75,10 @@ function placeOf({ workflowType, workflowExecution, taskQueue, activityType, att
   };
 }
 
-/** @param args the arguments of a step: the row's id, and the workflow's time @returns undefined if the fault cannot be recorded */
+/**
+ * @param args the arguments of a step: the row's id, and the workflow's time
+ * @returns the answer of the step; undefined if the fault cannot be recorded
+ */
 async function recordFault(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
   const [subjectId, now] = args;
   if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;

@@ -8,8 +8,9 @@ import { createSharedSlots, stepsWithinShares, type SharedSlots } from './club-s
 import { stepsInSpans } from './activity-traces.ts';
 
 /**
- * @param shared the permits of this process; tests pass their own
- * @returns the interceptors, the outermost first. The span comes first, so that the log lines of errors name its trace. Faults are
+ * @param shared the permits of this process; tests pass other permits
+ * @returns the interceptors, the outermost first. The interceptor of spans is the first, so that the log lines of errors name the trace.
+ * Faults are
  * recorded outside the club's share of connections, because the step may use all of them.
  */
 export function activityInterceptors(

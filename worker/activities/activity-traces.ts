@@ -42,7 +42,7 @@ export function stepsInSpans({ info }: { info: Context['info'] }): ActivityInter
   };
 }
 
-/** @returns undefined if the header is missing or unreadable: the step must run in either case */
+/** @returns undefined if the header is missing or unreadable, because the step must run even without it */
 function causeIn(headers: Headers): Cause | undefined {
   const payload = headers[traceHeader];
   if (payload === undefined) return undefined;

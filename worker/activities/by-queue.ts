@@ -6,7 +6,7 @@ import { scheduledTypes, schedules } from '../temporal/schedules.ts';
 
 /** @returns the activities that the queue's worker registers */
 export function activitiesOn(queue: TaskQueue, deps: ActivityDeps): object {
-  // A type of the table or of a schedule that workflows/index.ts does not export fails to compile here.
+  // If workflows/index.ts does not export a type of the table or of a schedule, this declaration does not compile.
   const types: readonly (keyof typeof workflows)[] = [
     ...workflowTypeNames.filter((type) =>
       [workflowTypes[type].taskQueue, workflowTypes[type].bulkTaskQueue].includes(queue),

@@ -18,9 +18,9 @@ export interface LocalStarts {
   /** Permits of the attempts that a fan-out claims for runs in this process. If absent, no run begins here. */
   localPermits?: FirstAttemptPermits;
   /**
-   * Starts the run of a delivery after it got a permit for a local attempt, or after it was refused one.
-   * @param ways.start starts the run; its argument says whether the first attempt is local; resolves to whether this process does the
-   * run's first task
+   * Starts the run of a delivery after the delivery has got a permit for a local attempt, or was refused a permit.
+   * @param ways.start starts the run. Its argument says whether the first attempt is local. It resolves to true if this process does the
+   * first task of the run
    * @param ways.returnClaim returns a claim that the run does not use
    */
   start(
@@ -37,7 +37,10 @@ interface DeliveryToStart {
   claimed: ClaimedDelivery | undefined;
 }
 
-/** Makes no attempt local. For a worker that does not serve the queue `webhooks`, because no step would release a permit. */
+/**
+ * Makes no attempt local. It is for a worker that does not serve the queue `webhooks`, because such a worker has no step that would release
+ * a permit.
+ */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
     await start(false);
@@ -57,7 +60,7 @@ export const permitsPerHost = 64;
 
 /** After this many consecutive refusals the server probably refuses further eager starts, and their claims would only be returned. */
 const refusalsInARow = 4;
-/** The time in milliseconds without claims in advance, after those refusals. */
+/** The time in milliseconds after these refusals in which fan-outs claim no deliveries in advance. */
 const noClaimsMs = 10_000;
 
 /** The permits that the lanes of a process share. */
@@ -100,7 +103,8 @@ export function createAttemptPermits(
         const isEager = await start(isLocal);
         if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
         if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + noClaimsMs;
-        // The run begins elsewhere, or in this process by the queue. In the second case its local attempt keeps the permit.
+        // The run begins in another process, or in this process by the queue. If it begins in this process, its local attempt keeps the
+        // permit.
         if (!isEager) await returnUnused();
       } catch (error) {
         await returnUnused();
@@ -113,7 +117,7 @@ export function createAttemptPermits(
     records,
     permits: {
       acquire({ deliveryId, endpointId, host, isManual }, now) {
-        const isLocal = local.has(deliveryId); // it already has a permit of its endpoint
+        const isLocal = local.has(deliveryId); // a local attempt already has a permit of its endpoint
         if (!isManual && !isLocal && endpoints.isFull(endpointId)) return endpoints.retryAt(endpointId, now);
         if (!isManual && hosts.isFull(host)) return hosts.retryAt(host, now);
         if (!isManual && records.isFull()) return records.retryAt(now);

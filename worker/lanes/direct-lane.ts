@@ -19,12 +19,12 @@ import { remember } from './keyed-permits.ts';
 const permitsPerEndpoint = 32;
 /** The share of permits for endpoints that have not answered quickly yet. */
 const shareOfUnknown = 1 / 4;
-/** A receiver that takes longer gets no permit until it has answered a run quickly. */
+/** The longest answer of a quick receiver. A slower receiver gets no permit until it has answered a run quickly. */
 const slowReceiverMs = 1_000;
 /** A fan-out waits for this many free permits, but only for a short time. Permits of quick receivers become free soon. */
 const readyPermits = 64;
 const patienceMs = 100;
-/** The time in milliseconds without waits, after a wait without success: the receivers that hold the permits are slow. */
+/** The time in milliseconds after an unsuccessful wait in which no fan-out waits, because slow receivers hold the permits. */
 const impatientMs = 5_000;
 
 interface Permit {
@@ -66,7 +66,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
   const inProgress = new Set<Promise<void>>();
   let impatientUntil = -Infinity;
   let onRelease = () => {};
-  /** All waiting fan-outs share one wait. */
+  /** The wait for free permits, which all waiting fan-outs share. */
   let waiting: Promise<void> | undefined;
   const enough = Math.min(readyPermits, Math.ceil(total / 2));
   const isReady = () => total - permits.size >= enough;
@@ -118,7 +118,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
       const isUnknown = !quickEndpoints.has(endpointId);
       const { host } = new URL(url);
       const isFree =
-        !permits.has(deliveryId) && // its attempt is in progress, and the fact is fanned out again
+        !permits.has(deliveryId) && // if it has a permit, its attempt is in progress, and the fact was only fanned out again
         permits.size < total &&
         !slowEndpoints.has(endpointId) &&
         !(isUnknown && unknown >= total * shareOfUnknown) &&
@@ -141,7 +141,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
     begin(claimed) {
       if (claimed.length > 0) firstAttempts.inc({ lane: 'direct' }, claimed.length);
       for (const delivery of claimed) {
-        // An attempt that fails here keeps its lease. A relay hands the attempt over to a run after the lease.
+        // An attempt that fails in this process keeps its lease. After the end of the lease, a relay hands the attempt over to a run.
         const running = inSpan('direct attempt', spanOf(delivery), () => attempt(delivery))
           .catch((error: unknown) => log.warn({ error: describeError(error) }, 'a direct attempt is left to a run'))
           .finally(() => {

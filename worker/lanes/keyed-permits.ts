@@ -3,11 +3,11 @@ import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/co
 
 /** The number of keys whose durations are stored. The oldest key is deleted first. */
 const rememberedKeys = 10_000;
-/** The assumed duration before the first attempt of a key has ended: the time limit of an attempt. */
+/** The assumed duration until the first attempt of a key has ended. It is the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
  * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3).
- * Retries that would wait longer get a random time in the second half of it.
+ * Retries that would wait longer get a random time in the second half of this wait.
  */
 export const longestWaitMs = 5 * 60_000;
 
@@ -20,7 +20,7 @@ export interface KeyedPermits extends Permits<string> {
   report(key: string, durationMs: number): void;
 }
 
-/** @param capacity permits of each key @param random a random number from 0 to 1 */
+/** @param capacity the number of permits of each key @param random a random number from 0 to 1 */
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();
@@ -50,7 +50,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
       return Math.round(at);
     },
     report(key, durationMs) {
-      durations.delete(key); // so that it becomes the newest
+      durations.delete(key); // so that the key becomes the newest
       durations.set(key, durationMs);
       const [oldest] = durations.keys();
       if (durations.size > rememberedKeys && oldest !== undefined) durations.delete(oldest);
@@ -60,7 +60,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
 
 /** Adds the key as the newest of the set. Deletes the oldest if the set is too large. */
 export function remember(keys: Set<string>, key: string): void {
-  keys.delete(key); // so that it becomes the newest
+  keys.delete(key); // so that the key becomes the newest
   keys.add(key);
   const [oldest] = keys;
   if (keys.size > rememberedKeys && oldest !== undefined) keys.delete(oldest);

@@ -8,17 +8,23 @@ import { slots } from '../temporal/task-queues.ts';
 import { remember } from './keyed-permits.ts';
 
 export interface LocalPermitBounds {
-  /** Concurrent local attempts that are not slow yet. */
+  /** The maximum number of concurrent local attempts that are not slow yet. */
   total: number;
-  /** Concurrent local attempts, with the slow ones. The other workflow tasks stay free. */
+  /** The maximum number of concurrent local attempts, including slow attempts. The other workflow tasks stay free. */
   totalWithSlow: number;
-  /** Concurrent local attempts to unknown endpoints, which have not answered quickly yet. Quick endpoints keep their permits. */
+  /**
+   * The maximum number of concurrent local attempts to unknown endpoints, which have not answered quickly yet. The other permits stay for
+   * quick endpoints.
+   */
   unknown: number;
-  /** Concurrent local attempts to one endpoint, and the same number of reservations. */
+  /** The maximum number of concurrent local attempts to one endpoint, and of its reservations. */
   perEndpoint: number;
 }
 
-/** A quarter of the webhook queue's workflow tasks, half of them with the slow attempts, and an eighth for unknown endpoints. */
+/**
+ * Local attempts use a quarter of the workflow tasks of the queue `webhooks`, or half of them including slow attempts. Unknown endpoints
+ * use an eighth.
+ */
 export const localPermitBounds: LocalPermitBounds = {
   total: slots.webhooks.workflowTasks / 4,
   totalWithSlow: slots.webhooks.workflowTasks / 2,
@@ -37,14 +43,14 @@ const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
-   * Acquires or reserves a permit for a delivery before its claim. A delivery with a reservation waits for its permit in `acquire`, much
-   * shorter than its claim stays fresh. Therefore the fan-outs of a burst can claim in batches.
+   * Acquires or reserves a permit for a delivery before its claim. A delivery with a reservation waits for its permit in `acquire`, for a
+   * much shorter time than its claim stays fresh. Therefore the fan-outs of a burst can claim in batches.
    * @returns false if no permit and no reservation is free, or if the delivery already has one
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
   /** Stores the claim of a delivery with its permit. */
   keepClaim(claimed: ClaimedDelivery): void;
-  /** @returns the stored claim, only once and only while the permit is held */
+  /** @returns the stored claim. It is returned only once, and only while the delivery has the permit */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Acquires a permit, and waits for it for at most one second. The wait limits the relay to the pace of the engine. Without the wait the
@@ -92,7 +98,7 @@ export function createLocalPermits({ total, totalWithSlow, unknown, perEndpoint 
   const isEndpointFull = (endpointId: string) => count((permit) => permit.endpointId === endpointId) >= perEndpoint;
 
   const tryAcquire = (deliveryId: string, endpointId: string): boolean => {
-    if (permits.has(deliveryId)) return false; // it keeps its claim, if any: the fact is fanned out again
+    if (permits.has(deliveryId)) return false; // the delivery keeps its permit and its claim, because the fact was only fanned out again
     if (slowEndpoints.has(endpointId) || isBeyondUnknown(endpointId) || isEndpointFull(endpointId)) return false;
     if (permits.size >= totalWithSlow || count((permit) => !permit.slow) >= total) return false;
     const timer = setTimeout(() => becomeSlow(deliveryId), slowPermitMs);

@@ -4,13 +4,13 @@ import { longestWaitMs } from './keyed-permits.ts';
 
 /** Postgres connections that are reserved for records of attempts. */
 export const connectionsForRecords = 4;
-/** The time for the record between the end of the longest attempt and the end of the lease, minus a margin. */
+/** The time in which an attempt can be recorded: from the end of the longest attempt to the end of the lease, minus a margin. */
 const timeForRecordMs = 8_000;
-/** The weight of the newest duration when records become quicker. A slower record counts fully. */
+/** The weight of the newest duration if it is shorter than the average. A longer duration counts fully. */
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
-  /** @returns whether one more attempt could be recorded too late */
+  /** @returns whether, with one more attempt, a record could be too late */
   isFull(): boolean;
   /** Acquires a permit, even beyond the limit. */
   acquire(): ReleasePermit;

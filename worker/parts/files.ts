@@ -11,7 +11,7 @@ import { freeBytes } from '../../platform/infra/programs/work-directory.ts';
 import { mediaFiles, mediaMoves, sources, transcriptions } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
 
-/** @returns the dependencies of indexing, processing of uploads, moves and subtitles */
+/** @returns the dependencies of the activities for indexing, uploads, moves and subtitles */
 export function fileDeps({
   config: { subtitlesCommand, video },
   resources: { db, storage },

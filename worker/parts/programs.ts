@@ -61,21 +61,21 @@ function createOcr(
   };
 }
 
-/** Runs once at the start, because a check takes a few seconds. Each language is checked before its first file. */
+/** Checks OCR once at the start, because a check takes a few seconds. Each further language is checked before its first file. */
 async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: Logger): Promise<void> {
   const flaw = await program.flawFor(ocrLanguagesOf('en', languages));
   if (flaw === undefined) log.info('scanned pages are read by OCR');
   else log.warn(`${flaw} Scanned pages are not read until then.`);
 }
 
-/** Runs once at the start. Only `doctor` runs the program, because a large model takes minutes. */
+/** Looks for the command once at the start. Only `doctor` also runs it, because a large model takes minutes. */
 async function logSubtitles({ subtitlesCommand = [] }: Config, log: Logger): Promise<void> {
   const file = await findProgram(subtitlesCommand);
   if (file !== undefined) log.info({ file }, 'subtitles of speech are made');
   else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait until then.`);
 }
 
-/** Runs at the start, and again each time that a check has another result. */
+/** Logs the result of the check at the start, and each time that the result has changed. */
 function logFfmpeg({ file, version, mistakes, notes }: FfmpegFinding, log: Logger): void {
   if (mistakes.length === 0) log.info({ file, version }, 'renditions of videos are made with ffmpeg');
   for (const sentence of [...mistakes, ...notes]) log.warn({ file, version }, sentence);

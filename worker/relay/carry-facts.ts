@@ -15,9 +15,10 @@ type Result = FactResult<CausedWorkflow>;
 
 /**
  * Delivers facts to their consumers, starts their workflows, and only then deletes the facts, so that a crash repeats everything. Facts
- * that were claimed together go through the consumers together. If a consumer throws, each fact goes through alone, so that one fact
- * cannot block the others. One batch runs at a time. Facts that are claimed during a batch form the next batch.
- * @returns a function that delivers one fact
+ * that were claimed together go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
+ * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next
+ * batch.
+ * @returns a function that delivers one fact to the consumers
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
   const { db, workflows, localAttempts, failpoint } = deps;
@@ -36,7 +37,7 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
-    // A fact that is handled alone waits for a lock on its student, so other facts must not wait for it.
+    // A fact that is handled alone may wait for a lock on its student. Other facts must not wait for this fact.
     const together =
       facts.length > 1
         ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
@@ -98,7 +99,7 @@ async function consumeAll(
   return facts.map(({ id }) => results.get(id) ?? { kind: 'blocked' });
 }
 
-/** @returns the result for a fact after the answer of one more consumer */
+/** @returns the combined result for a fact after the result of one more consumer */
 function combine(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
   if (before.kind === 'blocked' || answer.kind === 'blocked') return { kind: 'blocked' };
   if (before.kind === 'removed' || answer.kind === 'removed') return { kind: 'removed' };

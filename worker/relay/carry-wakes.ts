@@ -8,7 +8,7 @@ export async function sendWake(
   { db, workflows, failpoint, beforeStart }: Pick<RelayDeps, 'db' | 'workflows' | 'failpoint' | 'beforeStart'>,
   wake: ClaimedWake,
 ): Promise<void> {
-  // The run of a raised wake probably exists already.
+  // If the wake was raised, its run probably exists already.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   if (eagerly) beforeStart?.(wake);
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));

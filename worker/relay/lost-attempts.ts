@@ -10,8 +10,8 @@ import { handedOver } from '../reports/metrics.ts';
 const everyMs = 1_000;
 
 /**
- * Every relay searches for lost attempts of all processes, because a dead process, or a process with another lane, does not search any
- * more.
+ * Every relay searches for the lost attempts of all processes. A process that is dead, or now uses another lane, cannot search for its
+ * own attempts.
  * @returns a function that searches, unless it did so within the last second; it never throws
  */
 export function createHandOver({

@@ -20,11 +20,17 @@ import { sendWake } from './carry-wakes.ts';
 import { createHandOver } from './lost-attempts.ts';
 import { spanOfFact, spanOfWake } from './spans.ts';
 
-/** The number of facts and wakes that a relay handles at the same time. It keeps the engine busy, and other clubs wait only briefly. */
+/**
+ * The number of facts and wakes that a relay handles at the same time. It is large enough to keep the engine busy, and small enough that
+ * other clubs wait only briefly.
+ */
 export const maxInFlight = 32;
 /** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
 export const maxPerClub = 8;
-/** The share of permits that bulk may use. The rest is for urgent and normal work, also within one club (ENG-15). */
+/**
+ * The share of permits that bulk work may use. The other permits are for urgent and normal work, also within the permits of one club
+ * (ENG-15).
+ */
 const openToBulk = 3 / 4;
 /**
  * A relay with fewer free permits waits some milliseconds for more before it claims. A claim of one row costs about as much as a claim of
@@ -84,7 +90,10 @@ export function startRelay(deps: RelayDeps): Relay {
   const handOverLostAttempts = createHandOver(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
-  /** Whether a claim may find rows. After a claim that found too few, only a NOTIFY, a released permit or a poll sets it again. */
+  /**
+   * Whether a claim may find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to
+   * true again.
+   */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -128,7 +137,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Half for each kind, so that a burst of one kind does not delay the other. The next round uses the permits that stay free.
+      // Each kind gets half of the permits, so that a burst of facts does not delay wakes, and vice versa. The next round uses the permits
+      // that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -164,9 +174,9 @@ export function startRelay(deps: RelayDeps): Relay {
     limit: number,
   ): Promise<Row[]> {
     if (!mayWait[kind]) return [];
-    mayWait[kind] = false; // before the claim and not after it, so that a notification during the claim is not lost
+    mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    if (rows.length === limit) mayWait[kind] = true; // with fewer rows, the other rows wait for a permit of their club, whose release sets it again
+    if (rows.length === limit) mayWait[kind] = true; // if there were fewer rows, further rows wait for a permit of their club, and its release sets `mayWait` again
     return rows;
   }
 
@@ -182,8 +192,8 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff makes the row due again after a pause; if this fails too, the lease ends later
-   * @param restMs the time for which a bulk row holds its permit afterwards, in milliseconds
+   * @param putOff makes the row due again after a pause. If this fails too, the row is free again when its lease ends
+   * @param restMs the time for which a bulk row holds its permit after it was sent, in milliseconds
    */
   function carry(
     kind: Kind,
@@ -213,7 +223,7 @@ export function startRelay(deps: RelayDeps): Relay {
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
       if (isBulk && restMs > 0) setTimeout(releaseBulk, restMs).unref();
       else if (isBulk) releaseBulk();
-      notify(kind); // other rows of its club may wait
+      notify(kind); // other rows of the same club may wait for the permit
     });
     inFlight.add(task);
   }

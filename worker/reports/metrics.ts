@@ -219,7 +219,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
-      // Only an endpoint that needs a gate has a time in this column, so the partial index finds it.
+      // Only an endpoint that needs a gate has a time in this column, so the partial index finds such endpoints.
       select: sql`SELECT count(*)::int AS value FROM webhook_endpoints
              WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
     },
@@ -231,7 +231,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_deliveries_parked',
       help: 'Deliveries that are due and wait for the gate of a throttled or paused endpoint.',
-      // Two subqueries, because each condition has its own index.
+      // The statement has two subqueries, because each condition has its own index.
       select: sql`SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
@@ -244,7 +244,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'automation_runs_active',
       help: 'Active runs of automations: between steps, waiting or held.',
-      // Read from tallies, so that the cost grows with automations and not with runs.
+      // The value is read from tallies, so that the cost grows with the number of automations and not with the number of runs.
       select: sql`SELECT coalesce(sum(counted.records), 0)::float AS value FROM automations automation CROSS JOIN LATERAL (
                SELECT records FROM list_tallies WHERE club_id = automation.club_id AND list = 'automation_runs_active' AND subject_id = automation.id
                UNION ALL SELECT records FROM list_tally_changes

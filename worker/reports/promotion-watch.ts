@@ -2,7 +2,7 @@
 import { isPromoted } from '../../platform/engine/releases.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-/** A deployment promotes a build as soon as all queues are polled. */
+/** The time that a promotion may take. A deployment promotes a build as soon as all queues are polled. */
 const patienceMs = 60_000;
 /** The interval of queries to Postgres, until the build is promoted. */
 const queryEveryMs = 5_000;
@@ -16,8 +16,8 @@ export interface PromotionWatch {
 }
 
 /**
- * @param buildId undefined in a checkout, which has work while no build is current
- * @param onLate called once, after the minute
+ * @param buildId the id of the running build; undefined in a checkout, which gets work while no build is current
+ * @param onLate is called once, when the minute is over and the build is not promoted
  * @param clock in Unix milliseconds
  */
 export function watchPromotion(

@@ -2,13 +2,13 @@
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
-/** Rounds come every minute. An operator must act when none was complete for this long. */
+/** Rounds come every minute. If no round was complete for this time, an operator must act. */
 const lateAfterMs = 10 * 60_000;
-/** The interval of queries to Postgres. Without an answer the last known round grows old. */
+/** The interval of queries to Postgres. Without answers, the age of the last known round grows. */
 const queryEveryMs = 30_000;
 
 export interface SweepWatch {
-  /** Whether a round was complete within the last 10 minutes, or the process is younger than that. */
+  /** Whether a round was complete within the last 10 minutes, or the process is younger than 10 minutes. */
   isInTime(): boolean;
   /** Seconds since the last known complete round; undefined before the first answer. */
   ageSeconds(): number | undefined;

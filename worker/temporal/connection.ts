@@ -14,7 +14,7 @@ import { StartProblem, StartProblems } from '../../platform/core/start-problem.t
 import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
 import { tlsMismatch, whyUnreachable } from './reach.ts';
 
-/** Only for a slow server, because all other problems were found before. */
+/** The time limit of the connection. Only a slow server reaches it, because all other problems were found before. */
 const connectTimeout = '30s';
 
 /** The interval at which an API key is read again from its file. */
@@ -32,7 +32,7 @@ export async function connectCommand(settings: TemporalSettings): Promise<Connec
 
 /**
  * Returns the options of either connection.
- * @throws StartProblem naming every unreadable file and every invalid PEM
+ * @throws StartProblem with the name of every unreadable file and of every invalid PEM
  */
 function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
   const mistakes = pemMistakes(tls);
@@ -55,7 +55,7 @@ function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
 
 /**
  * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts no host names, so the name is resolved here.
- * @returns for example `0.0.0.0:9090` or `[::1]:9090`
+ * @returns the address, for example `0.0.0.0:9090` or `[::1]:9090`
  * @throws StartProblem if the host has no address
  */
 export async function metricsAddress(host: string, port: number): Promise<string> {
@@ -69,7 +69,7 @@ export async function metricsAddress(host: string, port: number): Promise<string
 
 function pemMistakes(tls: TemporalTls): string[] {
   const mistakes: string[] = [];
-  /** @returns the parsed PEM; undefined if there is none, or if a mistake was added */
+  /** @returns the parsed PEM; undefined if there is no PEM, or if a mistake was added */
   const parsePem = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
     let pem = data;
     try {
@@ -134,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file is being written
+      if (key === '' || key === current) return; // an empty file is being written, so the old key stays
       await connection.setApiKey(key);
       current = key;
       report.changed();

@@ -1,6 +1,6 @@
 /**
  * The workers of a build are one version of a Worker Deployment (ADR 41). Temporal gives tasks only to the current version, which the
- * command `promote` sets. Running workflows move to it with their next task.
+ * command `promote` sets. Running workflows move to the current version with their next task.
  */
 import type { WorkerDeploymentOptions } from '@temporalio/worker';
 import type { Build } from '../../platform/infra/build.ts';
@@ -8,7 +8,7 @@ import type { Build } from '../../platform/infra/build.ts';
 /** The deployment of all workers in a namespace. */
 export const deploymentName = 'club-learning';
 
-/** @param build undefined in a checkout, whose workers have no version @returns options of a Temporal worker */
+/** @param build the running build; undefined in a checkout, whose workers have no version @returns the options of a Temporal worker */
 export function deploymentOptions(
   build: Build | undefined,
 ): Record<string, never> | { workerDeploymentOptions: WorkerDeploymentOptions } {

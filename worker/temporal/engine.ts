@@ -49,7 +49,7 @@ export async function startEngine(
   });
   const workers = await createWorkers(connection, config, served, parts, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace });
-  // Builds of two versions run at the same time, so the last `setup` decides their schedules, not the last start.
+  // Builds of two versions may run at the same time. So the last `setup` defines the schedules, and not the last process that starts.
   await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
     log.warn({ error: describeError(error) }, 'the schedules could not be checked; it is tried again'),
@@ -68,7 +68,7 @@ export async function startEngine(
       await running;
     },
     async close() {
-      key.stop(); // after the workers, because the last steps of answers and videos may outlive an API key
+      key.stop(); // the key is followed until the workers have stopped, because the last steps of answers and videos may outlive an API key
       await connection.close();
     },
   };

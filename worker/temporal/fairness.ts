@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } from '@temporalio/client';
 
 /**
- * The numbers of waiting runs of the first key and then of the second key. Each partition of a queue first dispatches about ten tasks that
- * it has already read, so 40 runs show nothing. After 300 runs the tasks of the second key came at positions 13 to 56 with fairness, and
- * at 261 to 295 without.
+ * The numbers of waiting runs of the first key and then of the second key. Each partition of a queue first dispatches about ten tasks
+ * that it has already read, so 40 runs would show nothing. After 300 runs, the tasks of the second key came at positions 13 to 56 if
+ * fairness was on. They came at positions 261 to 295 if it was off.
  */
 const runs = { before: 300, after: 4 } as const;
 /** The number of concurrent starts, because a shared server limits them. */
@@ -16,8 +16,8 @@ const pollMs = 3_000;
 const withinMs = 60_000;
 
 /**
- * Starts runs on its own task queue, which no other process polls, and checks the order of their tasks. Its runs end with it, and can be
- * read until the namespace deletes closed runs.
+ * Starts runs on its own task queue, which no other process polls, and checks the order of their tasks. The runs end with this check, and
+ * can be read until the namespace deletes closed runs.
  * @returns `fair` if the tasks of both keys alternate, `unfair` if not, and `unknown` if too few tasks came
  */
 export async function lookForFairness(
@@ -29,7 +29,7 @@ export async function lookForFairness(
   const started: WorkflowHandle[] = [];
   const start = async (key: string, nth: number) => {
     const options = { workflowId: `${queue}-${key}-${nth}`, taskQueue: queue, priority: { fairnessKey: key } };
-    // The longer limit is for the case that this process is killed.
+    // The execution timeout ends the run if this process is killed.
     started.push(
       await workflow.start('doctor', { ...options, workflowTaskTimeout: '60s', workflowExecutionTimeout: '5m' }),
     );
@@ -75,7 +75,7 @@ async function orderOfTasks(connection: Connection, namespace: string, queue: st
   return runIds;
 }
 
-/** Compares the mean position of the later runs: with fairness they come in the first half, without it at the end. */
+/** Compares the mean position of the later runs. They come in the first half if fairness is on, and otherwise at the end. */
 function judge(runIds: readonly string[]): 'fair' | 'unfair' | 'unknown' {
   const positions = runIds.flatMap((id, position) => (id.includes('-after-') ? [position] : []));
   if (positions.length < runs.after) return 'unknown';

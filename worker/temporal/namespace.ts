@@ -19,7 +19,7 @@ const keyword = 2;
 /** gRPC codes. The last three mean that a server refuses operator calls: permission denied, unimplemented, unauthenticated. */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
 
-/** The frontends of a cluster find a new namespace or search attribute only after some seconds. */
+/** The time to wait for a new namespace or search attribute. The frontends of a cluster find it only after some seconds. */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
@@ -27,7 +27,7 @@ type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
 export type Say = (line: string) => void;
 
 /**
- * @param services the services of the server; it may refuse operator calls
+ * @param services the services of the server, which may refuse operator calls
  * @param say prints a line for each step
  * @returns the commands that an operator must run, because the server refuses these calls to us
  * @throws StartProblem if the server refuses the namespace to us, a search attribute has another type, or a created object does not appear in time
@@ -67,12 +67,12 @@ async function ensureNamespace({ workflowService }: Services, namespace: string,
     say(`The namespace ${namespace} is created. It keeps closed runs for ${retentionHours} h.`);
   } catch (error) {
     if (isRefusal(error)) return 'refused';
-    if (codeOf(error) !== codes.alreadyExists) throw error; // another process has just created it
+    if (codeOf(error) !== codes.alreadyExists) throw error; // another process has just created the namespace
   }
   return 'there';
 }
 
-/** @returns the missing attributes that the server does not let us create */
+/** @returns the missing attributes that the server does not allow us to create */
 async function ensureSearchAttributes(services: Services, namespace: string, say: Say): Promise<readonly string[]> {
   const missing = await patiently(() => missingAttributes(services, namespace));
   if (missing.length === 0) {
@@ -94,7 +94,10 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
   return [];
 }
 
-/** Calls as an operator, who sees the types. If the server refuses this, a query by a missing attribute is invalid. */
+/**
+ * Calls the operator service, which also returns the types. If the server refuses this call, the function queries by each attribute,
+ * because a query by a missing attribute is invalid.
+ */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
     const { customAttributes } = await operatorService.listSearchAttributes({ namespace });

@@ -11,11 +11,11 @@ const preface = Buffer.concat([
 ]);
 const withinMs = 3_000;
 
-/** gRPC codes: permission denied, unauthenticated. */
+/** The gRPC codes "permission denied" and "unauthenticated". */
 const refusals: readonly number[] = [7, 16];
 /** The error of the workers' connection if the system has no certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;
-/** The text of refusals on that connection. */
+/** The text of refusals on the workers' connection. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
 /**
@@ -47,7 +47,7 @@ export const unseenNamespace = (namespace: string, error: unknown): string =>
   `Temporal does not show us the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`;
 
 /**
- * Tests the connection before gRPC, which would retry for long without a reason.
+ * Tests the connection before gRPC uses it, because gRPC would retry for a long time without a reason.
  * @returns a sentence for operators; undefined if the server uses TLS like us, or is slow
  */
 export async function tlsMismatch(
@@ -109,7 +109,7 @@ export function isRefusal(error: unknown): boolean {
 /** The results of {@link firstReply} other than error codes. */
 const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
-/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results above */
+/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results that are declared above this function */
 async function firstReply(address: string, options: ConnectionOptions['tls']): Promise<string> {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];

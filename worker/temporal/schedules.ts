@@ -15,7 +15,7 @@ export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
     spec: { intervals: [{ every: '15m' }] }, // time zones differ from UTC by whole quarters of an hour, so 8:00 in each zone is one of these times
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up, and finds every date that is still to begin
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up, and finds every date whose digest has not begun
     action: {
       type: 'startWorkflow',
       workflowType: 'beginDigests',
@@ -27,7 +27,7 @@ export const schedules = {
   },
   sweep: {
     scheduleId: 'sweeper',
-    spec: { intervals: [{ every: '1m' }] }, // a row is overdue after two minutes, so a round each minute finds it within three
+    spec: { intervals: [{ every: '1m' }] }, // a row is overdue after two minutes, so a round each minute finds the row within three minutes
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // a missed round needs no catch-up
     action: {
       type: 'startWorkflow',
@@ -48,7 +48,7 @@ export const schedules = {
       workflowId: 'retention',
       taskQueue: 'upkeep',
       args: [],
-      workflowExecutionTimeout: '10m', // its 60 rounds take one or two minutes when there is much to remove
+      workflowExecutionTimeout: '10m', // the 60 rounds of a run take one or two minutes if there are many rows to remove
     },
   },
 } satisfies Record<string, ScheduleOptions & { action: { taskQueue: TaskQueue } }>;
@@ -72,7 +72,7 @@ const everyMs = 5 * 60_000;
 /**
  * Creates schedules again that an operator deleted or that Temporal lost. Existing schedules stay unchanged, because an older worker would
  * otherwise undo the changes of a newer one.
- * @returns a function that stops this
+ * @returns a function that stops the creation
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {
   const keeping = setInterval(() => void createMissingSchedules(client).catch(onFailure), everyMs);

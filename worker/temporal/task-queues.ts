@@ -9,19 +9,19 @@ import { deploymentOptions } from './deployment.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
   webhooks: { workflowTasks: 128, activities: 600 }, // an attempt mostly waits for its receiver; sixty receivers that hang for 15 s hold some 200 slots
-  mail: { workflowTasks: 10, activities: smtpConnections }, // no mail waits for a connection while its lease runs
-  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // an own pool, so that bulk never holds a connection that a code by mail waits for
+  mail: { workflowTasks: 10, activities: smtpConnections }, // there are as many steps as connections, so no mail waits for a connection while its lease runs
+  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // bulk mail has its own pool, so that it never holds a connection for which a sign-in code waits
   campaigns: { workflowTasks: 10, activities: 4 }, // each step hands over mails on the connections that campaigns and digests share
   automations: { workflowTasks: 40, activities: 20 }, // a step is one or two transactions; a few steps hand over a mail, which may take a minute
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; further steps would only wait for connections
-  imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy; more concurrent batches would only delay others
+  imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy, so more concurrent batches would only delay each other
   billing: { workflowTasks: 4, activities: 4 },
-  domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; hanging ones hold no other slots
+  domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; hanging checks hold no slots of other queues
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model; this is the number of concurrent answers
   indexing: { workflowTasks: 4, activities: 3 }, // a file keeps a core busy; a club uses at most two slots, so that other clubs have a slot (ENG-20)
   media: { workflowTasks: 10, activities: 2 * mediaPermits(availableParallelism()) }, // a club uses at most half of the slots (ENG-20)
   moves: { workflowTasks: 4, activities: 8 }, // a move waits for the store, which copies the file; a club uses at most half of the slots (ENG-20)
-  subtitles: { workflowTasks: 4, activities: 1 }, // a command keeps cores busy for hours; one at a time, and fairness alternates the clubs
+  subtitles: { workflowTasks: 4, activities: 1 }, // a command keeps cores busy for hours, so only one runs at a time, and fairness alternates the clubs
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 
@@ -33,8 +33,8 @@ const hour = 60 * minute;
  * suffice, it is the longest time limit of the queue's steps in workflows/index.ts. A queue without a running step stops immediately.
  */
 const graceSeconds: Record<TaskQueue, number> = {
-  webhooks: 20, // an attempt's 15 s, and the record
-  mail: 50, // the SMTP client's 45 s, and the record
+  webhooks: 20, // the 15 s of an attempt, and the time of its record
+  mail: 50, // the 45 s of the SMTP client, and the time of the record
   'bulk-mail': 70,
   campaigns: 5 * minute, // a page claims for 10 s, and ends with its last mail
   automations: 3 * minute,
@@ -43,9 +43,9 @@ const graceSeconds: Record<TaskQueue, number> = {
   billing: 40, // a call of the payment processor, with one retry
   domains: 30,
   agents: 14 * minute, // an answer ends itself after 13 minutes; when cut off, it would fail with the text so far
-  indexing: 130, // two minutes to read a file; a longer step is released, and another worker begins it again
+  indexing: 130, // reading a file takes up to two minutes; a longer step is released, and another worker begins it again
   media: 6 * hour, // a long video whose size is reduced; when cut off, hours of work would be lost
-  moves: 6 * hour, // the largest file with a slow store
+  moves: 6 * hour, // the time for the largest file with a slow store
   subtitles: minute, // a longer step is released, and another worker begins it again
   upkeep: minute, // one batch
 };
@@ -56,7 +56,10 @@ const cachedWorkflows = 400;
 /** The SDK delays heartbeats by at most this time: a third of the shortest heartbeat timeout, so that one heartbeat may be lost. */
 const heartbeatsEveryMs = 3_000;
 
-/** @param build undefined in a checkout @returns the options of the queue's worker that are equal in every process of the build */
+/**
+ * @param build the running build; undefined in a checkout
+ * @returns the options of the queue's worker that are equal in every process of the build
+ */
 export function workerOptions(taskQueue: TaskQueue, build: Build | undefined) {
   const { workflowTasks, activities } = slots[taskQueue];
   return {

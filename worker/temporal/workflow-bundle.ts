@@ -1,6 +1,6 @@
 /**
  * The workflows in one file, which Temporal's sandbox loads. A bundle takes seconds to make. So it is made once, and many workers load it
- * by its path. A release contains it, and a test run makes one for all its workers.
+ * by its path. A release contains the bundle, and a test run makes one bundle for all its workers.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.met
 /**
  * Bundles `workflows/index.ts` and everything that it imports. The same sources give the same bytes in every directory.
  * @param file the path of the bundle; a reader never sees a partial file
- * @throws Error if a workflow does not compile, or has a forbidden import
+ * @throws Error if a workflow does not compile or has a forbidden import
  */
 export async function writeWorkflowBundle(file: string, logger: Logger): Promise<void> {
   const { code } = await bundleWorkflowCode({ ...bundled, logger, webpackConfigHook: mapLines });
@@ -41,7 +41,7 @@ export async function workflowBundle(
   return isBuilt ? { codePath: builtBundle } : bundleWorkflowCode({ ...bundled, logger });
 }
 
-/** A map with columns would reveal the length of the project's path. */
+/** The source map has no columns, because columns would reveal the length of the project's path. */
 const mapLines: NonNullable<BundleOptions['webpackConfigHook']> = (settings) => ({
   ...settings,
   devtool: 'inline-cheap-module-source-map',

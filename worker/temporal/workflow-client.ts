@@ -16,7 +16,10 @@ import {
 } from '../../platform/engine/workflow-types.ts';
 import { startsInTraces } from '../activities/activity-traces.ts';
 
-/** The location of a started run: in this process, which does its first task immediately; elsewhere, by its queue; or it existed before. */
+/**
+ * The result of a start: the run does its first task immediately in this process (`here`), gets its first task by the queue (`elsewhere`),
+ * or existed before (`before`).
+ */
 type Started = 'here' | 'elsewhere' | 'before';
 
 export interface WorkflowClient {
@@ -25,7 +28,8 @@ export interface WorkflowClient {
   /** Signals the row's run to look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * Like `signalWithStart`, for rows that usually have no run, when a person waits. It starts the run in this process if possible. An
+   * Does the same as `signalWithStart`, for rows that usually have no run and for which a person waits. The run starts in this process if
+   * possible. An
    * existing run is signaled, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;
@@ -33,7 +37,7 @@ export interface WorkflowClient {
 
 /**
  * A call without an answer ends after this time and is repeated, because the server may have died. Without a limit the SDK waits for 30 s.
- * A cluster moves the work of a dead node within 7 s.
+ * A cluster moves the work of a dead node to other nodes within 7 s.
  */
 const withinMs = 10_000;
 
@@ -80,10 +84,10 @@ export function createWorkflowClient(
   };
 }
 
-/** gRPC codes that say nothing about the request: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
+/** gRPC codes that do not concern the request itself: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
 const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
 
-/** @returns whether Temporal is unavailable or overloaded, so that the run itself is not the cause */
+/** @returns whether Temporal is unavailable or overloaded, which means that the run itself is not the cause */
 export function isEngineAway(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);

@@ -47,7 +47,7 @@ export function readChapter(first: string, read: (file: string) => string): Chap
 
 const isChapter = (element: Element) => hasClass(element, 'chapter') || hasClass(element, 'appendix');
 
-/** @returns the name of the file after this one */
+/** @returns the name of the next file of the chapter */
 const nextOf = (page: readonly Element[]) =>
   find(page, ({ name, attribs }) => name === 'link' && attribs['rel'] === 'next')?.attribs['href'];
 

@@ -10,7 +10,7 @@ import { readTopic, titleOfTopic } from './topic.ts';
 
 const folders = { en: { chapters: 'en-US', topics: 'C' }, pt: { chapters: 'pt-BR', topics: 'pt_BR' } };
 
-/** In characters. Shorter topics only refer to others. */
+/** The shortest topic that is converted, in characters. Shorter topics only refer to other topics. */
 const shortestTopic = 190;
 
 /** @param administrators @param gnome the unpacked packages @param corpus the directory to create */

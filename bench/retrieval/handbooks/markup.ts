@@ -11,10 +11,10 @@ export function parseXml(text: string): Element[] {
 
 export const isElement = (node: Node): node is Element => 'name' in node && 'attribs' in node;
 
-/** @returns the elements directly inside, without text and comments */
+/** @returns the elements directly inside an element, without text and comments */
 export const elementsOf = (parent: { children: Node[] }): Element[] => parent.children.filter(isElement);
 
-/** @returns the first matching element, here or inside at any depth */
+/** @returns the first matching element: the element itself, or an element inside it at any depth */
 export function find(elements: readonly Element[], fits: (element: Element) => boolean): Element | undefined {
   for (const element of elements) {
     const found = fits(element) ? element : find(elementsOf(element), fits);
@@ -23,7 +23,7 @@ export function find(elements: readonly Element[], fits: (element: Element) => b
   return undefined;
 }
 
-/** @returns the text of the nodes, without the elements to leave out */
+/** @returns the text of the nodes, without the elements that are left out */
 export function rawText(nodes: readonly Node[], leaveOut: (element: Element) => boolean = () => false): string {
   return nodes
     .map((node) => {

@@ -15,7 +15,7 @@ const conversion = 1;
 
 type Report = (line: string) => void;
 
-/** @returns the directory of the corpus @throws Error that says why a package is unavailable */
+/** @returns the directory of the corpus @throws Error with the reason why a package is unavailable */
 export async function obtainHandbooks(env: Environment, report: Report): Promise<string> {
   const name = `handbooks-${administratorsHandbook.version}-${gnomeHelp.version}-${conversion}`;
   const cache = cacheDirectory(env);
@@ -28,7 +28,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
     await unpack(await obtainPackage(administratorsHandbook, work, report), administrators);
     await unpack(await obtainPackage(gnomeHelp, work, report), gnome);
     await convertHandbooks(administrators, gnome, path.join(work, name));
-    // Another run was faster, with an equal result.
+    // Another run was faster, and its result is equal.
     await rename(path.join(work, name), corpus).catch(async (error: unknown) => {
       if ((await readdir(corpus).catch(() => [])).length === 0) throw error;
     });
@@ -47,7 +47,7 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // A machine without package lists, or with another release of Debian: its mirror has the file under the same path.
+    // A machine may have no package lists, or another release of Debian. Its mirror still has the file under this path.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),
@@ -86,7 +86,7 @@ async function unpack(file: string, directory: string): Promise<void> {
 /** Bytes: `!<arch>\n`, and a header before each member, whose name and decimal size begin at 0 and 48. */
 const [archiveHeader, memberHeader] = [8, 60];
 
-/** @returns the bytes of an `ar` archive's member @throws Error if it has no member of this name */
+/** @returns the bytes of an `ar` archive's member @throws Error if the archive has no member of this name */
 export function memberOf(archive: Buffer, name: string): Buffer {
   for (let at = archiveHeader; at + memberHeader <= archive.length;) {
     const header = archive.subarray(at, at + memberHeader).toString('latin1');

@@ -1,13 +1,13 @@
 /** Splits a handbook's blocks into pages, and writes them as the files of a corpus. */
 import type { CorpusBlock } from '../corpus.ts';
 
-/** In characters. A page ends before the block that would make it longer than `longest`… */
+/** The maximum length of a page, in characters. A page ends before the block that would exceed it. */
 const longest = 3_000;
-/** …or, after this length, when the next section of the chapter begins. */
+/** A page of at least this length, in characters, also ends when the next section of the chapter begins. */
 const longEnough = 1_800;
-/** A shorter last page is joined to the previous one. */
+/** If the last page is shorter than this, it is joined to the previous page. */
 const tooShort = 900;
-/** Characters between two blocks. */
+/** The number of characters between two blocks. */
 const blankLine = 2;
 
 const sizeOf = (blocks: readonly CorpusBlock[]) =>

@@ -6,7 +6,7 @@ import { elementsOf, parseXml, textOf, type Element } from './markup.ts';
 const leftOut = ['info', 'comment', 'media', 'figure', 'table', 'screen', 'code', 'example', 'links', 'title'];
 const isLeftOut = ({ name }: Element) => leftOut.includes(name) || name.startsWith('if:');
 
-/** @returns the topic's blocks, its title first, as a heading of level 2 @throws Error if there is no title */
+/** @returns the topic's blocks, its title first, as a heading of level 2 @throws Error if the topic has no title */
 export function readTopic(xml: string): CorpusBlock[] {
   const page = parseXml(xml).find(({ name }) => name === 'page');
   if (!page) throw new Error('The topic has no page.');

@@ -53,7 +53,7 @@ async function spaceIsOpened(scene: Scene, { clubId, token }: Club): Promise<str
   return requireOk(space).data.id;
 }
 
-/** @throws Problem if the sale does not open both */
+/** @throws Problem if the sale does not open both the folder and the space */
 async function bothAreSold(
   scene: Scene,
   { clubId, token }: Club,

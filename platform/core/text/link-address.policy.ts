@@ -13,20 +13,23 @@ const longestGap = 60;
 /** The maximum length of an address before its first slash. A longer part makes the address bad, except in a mail address. */
 const longestBeginning = 120;
 
-/** The gap, the beginning, and the two characters after it. An address in angle brackets may contain blanks. */
+/**
+ * Matches the gap before an address, the beginning of the address, and the two characters after this beginning. An address in angle
+ * brackets may contain blanks.
+ */
 const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A relative address has no colon, and no character that a renderer could decode into a colon. */
 const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
-/** The text after a slash that begins the address must not be a second slash, in any spelling. */
+/** If the address begins with a slash, the next character must not be a second slash, in any spelling. */
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**
- * @param text the Markdown so far
+ * @param text the Markdown that has arrived so far
  * @param start the index after `](` or `]:`
  * @param isEnd whether the text is complete
  * @param mayNameMedia whether `media:<id>` is an allowed address
- * @returns undecided if more text is needed
+ * @returns the decision about the address; undecided if more text is needed
  */
 export function judgeAddress(text: string, start: number, isEnd: boolean, mayNameMedia: boolean): Judgement {
   const window = text.slice(start, start + longestGap + longestBeginning + 3);
@@ -41,7 +44,7 @@ export function judgeAddress(text: string, start: number, isEnd: boolean, mayNam
   }
   if (beginning.length > longestBeginning) return 'bad';
   if (/^https?:$/i.test(beginning)) return next === '//' ? 'good' : 'bad';
-  // The bracket becomes text, because it could begin a tag.
+  // The angle bracket becomes text, because it could begin a tag.
   if (next.startsWith('<') || (bracketed !== undefined && /^[a-z/!?]/i.test(bracketed + next))) return 'bad';
   if (mediaAddress.test(beginning)) return mayNameMedia ? 'good' : 'bad';
   if (beginning === '' && next.startsWith('/')) return afterSlash.test(next) ? 'good' : 'bad';

@@ -7,14 +7,17 @@ export const packageRelations = '_rels/.rels';
 
 export interface Relation {
   id: string;
-  /** The last word of the type: `officeDocument`, `styles`, `slide`. The words before it differ between editions of the standard. */
+  /**
+   * The last word of the relationship's type: `officeDocument`, `styles`, `slide`. The words before the last word differ between editions
+   * of the standard.
+   */
   type: string;
   /** The name of the part in the archive. */
   target: string;
 }
 
 /**
- * @param root of a relationships part
+ * @param root the XML of a relationships part
  * @param folder the folder of the part that owns the relationships: empty, or with a slash at its end
  * @returns the relationships to other parts of the file
  */

@@ -11,7 +11,7 @@ import { judgeAddress, type Judgement } from './link-address.policy.ts';
 export interface MarkdownStripper {
   /** @returns the newly decided part of the text; may be empty */
   push(chunk: string): string;
-  /** Ends the text. @returns the part that was held back */
+  /** Ends the text. @returns the part of the text that was held back */
   end(): string;
   /** Whether a link so far, `[…](…)`, had a forbidden address. */
   cutsLinks(): boolean;
@@ -25,12 +25,12 @@ export interface StripperOptions {
   images?: 'none' | 'library' | 'web';
 }
 
-/** A decided piece: the length of the input that it covers, and its output text. */
+/** A decided piece of the input: its length in the input, and the text that replaces it. */
 interface Taken {
   length: number;
   text: string;
 }
-/** More text is needed to decide. */
+/** The result of a decision that needs more text. */
 const undecided = undefined;
 
 interface Fence {
@@ -51,7 +51,7 @@ const keptImages = {
   library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
   web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
 };
-/** Longer than any match of `keptImages`. */
+/** A number of characters that no match of `keptImages` exceeds. */
 const longestImage = 2_600;
 
 /**
@@ -155,7 +155,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     mayBeAddress = (wordStart === 0 && mayBeAddress) || ofAddress.test(piece.slice(wordStart));
   }
 
-  /** Decides about one character with a special meaning. */
+  /** Decides the output for one character with a special meaning. */
   function decideMark(at: number, isEnd: boolean): Taken | undefined {
     const character = rest.charAt(at);
     if (character === '\n') {
@@ -215,7 +215,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
         if (spanEnd === read.length && !isWhole) return undecided;
         if (index === 0 || closing.length !== opening.length) continue;
         const span = read.slice(0, spanEnd);
-        if (span.includes('|')) break; // renderers divide the cells of a table before they look for code
+        if (span.includes('|')) break; // renderers divide a line of a table into cells before they look for code
         return { length: spanEnd, text: span };
       }
       if (!isWhole) return undecided;

@@ -48,9 +48,9 @@ const endsInJoiningLetter = new RegExp(String.raw`[${joiningScripts}]\p{M}{0,8}$
 const beginsWithJoiningLetter = new RegExp(String.raw`^[${joiningScripts}]`, 'u');
 
 /**
- * Whether U+200C or U+200D between these texts changes the shape of a word: before another letter of a script that uses it, or after a
- * mark such as a virama.
- * @param before at least ten characters, or the whole preceding text
+ * Whether U+200C or U+200D between these texts changes the shape of a word. It does so before another letter of a script that uses such
+ * joiners, or after a mark such as a virama.
+ * @param before the end of the preceding text: its last ten characters or more, or the whole text
  */
 export function joinsLetters(before: string, after: string): boolean {
   return endsInJoiningLetter.test(before) && (beginsWithJoiningLetter.test(after) || /\p{M}$/u.test(before));

@@ -55,7 +55,7 @@ const prefixes = new Map<string, string>([
 ]);
 const extendedChart = /^http:\/\/schemas\.microsoft\.com\/office\/drawing\/.{1,40}\/chartex$/;
 
-/** @returns undefined for a namespace that no reader knows */
+/** @returns the usual prefix; undefined for a namespace that no reader knows */
 function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }
@@ -66,7 +66,7 @@ interface Scope {
   names: Map<string, string>;
 }
 
-/** @returns the text of a part, decoded by its byte-order mark; UTF-8 without one */
+/** @returns the text of a part, decoded by its byte-order mark, or as UTF-8 if it has no byte-order mark */
 export function decodeXml(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const encoding =
@@ -166,7 +166,7 @@ function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   return (known ?? (hasContents ? fallback : choices[0]))?.children ?? [];
 }
 
-/** @param name of the children; all child elements if absent */
+/** @param name the name of the children; if absent, all child elements are returned */
 export function* childrenOf(element: XmlElement | undefined, name?: string): Generator<XmlElement> {
   for (const child of element?.children ?? [])
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;

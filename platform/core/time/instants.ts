@@ -18,7 +18,10 @@ export function optionalInstant(text: string | undefined, field: string): Date |
   return text === undefined ? undefined : instantOf(text, field);
 }
 
-/** Reads a change of a time that may be absent. @returns undefined if the time stays, null if an empty text removes it */
+/**
+ * Reads a change of a time that may be absent.
+ * @returns the new time; undefined if the time does not change, null if an empty text removes the time
+ */
 export function changedInstant(text: string | undefined, field: string): Date | null | undefined {
   return text === '' ? null : optionalInstant(text, field);
 }

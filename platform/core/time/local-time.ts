@@ -19,12 +19,15 @@ export interface DayWindow {
   to: number;
 }
 
-/** The number of days in which an opening is searched. A window can be inside the hour that a clock change skips. */
+/**
+ * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not
+ * open on that day.
+ */
 const daysSearched = 3;
 
 /**
- * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip its beginning, that is the instant
- * after the gap. If clocks show its beginning twice, the window also opens at the second time.
+ * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip the beginning of the window, the
+ * result is the instant after the gap. If clocks show this beginning twice, the window also opens at the second time.
  */
 export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   if (isOpen(window, zone, now)) return now;
@@ -59,7 +62,7 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 
 /**
  * @param minute of the day
- * @param days whole days to skip first
+ * @param days the number of whole days to skip first
  * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap. If clocks
  * show it twice, the first instant
  */
@@ -97,7 +100,7 @@ export function localDateOf(minute: number, zone: string, now: Date): LocalDate 
 
 /** A calendar month of a zone. */
 export interface LocalMonth {
-  /** Its first day, such as `2026-03-01`. */
+  /** The first day of the month, such as `2026-03-01`. */
   month: string;
   startsAt: Date;
   /** The beginning of the next month. */

@@ -3,15 +3,15 @@ import ipaddr from 'ipaddr.js';
 
 type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;
 
-/** `public`, or why an address is not public: its special range, or one of three reasons of this program. */
+/** `public`, or the reason why an address is not public: the name of its special range, or one of three reasons of this program. */
 export type AddressClass =
   | 'public'
   | Exclude<Range, 'unicast'>
-  /** Not an address in canonical text: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
+  /** The text is not an address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
-  /** A cloud's metadata or control service, in any range. */
+  /** The address belongs to a cloud's metadata or control service, in any range. */
   | 'cloudMetadata'
-  /** IPv6 outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
+  /** The IPv6 address is outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
   | 'outsideGlobalUnicast';
 
 /**
@@ -40,7 +40,7 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /**
  * Classifies one address.
  *
- * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused. Each is a range of its own or is
+ * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused. Each form has its own range or is
  * outside 2000::/3, and no public receiver needs such a form.
  * @param ip an address in canonical text, as sockets, resolvers and the URL parser return it; no brackets
  */

@@ -2,13 +2,16 @@
 import net from 'node:net';
 
 export const connectRules = {
-  /** After this time the next address is tried as well, while earlier addresses may still answer (RFC 8305, section 5). */
+  /** The time after which the next address is tried as well, while earlier addresses may still answer (RFC 8305, section 5). */
   attemptDelayMs: 250,
   /** The most addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,
 } as const;
 
-/** Errors of this host itself, which has no route to addresses of this family. The error of another address is more informative. */
+/**
+ * Errors of this host itself, which has no route to addresses of this family. If another address has another error, that error is more
+ * informative.
+ */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
@@ -64,7 +67,10 @@ export async function connectToFirst(
   }
 }
 
-/** Takes one address of each family alternately, beginning with the family of the first; the order within a family stays. */
+/**
+ * Orders the addresses so that the two families alternate, beginning with the family of the first address. The order within a family does
+ * not change.
+ */
 function alternating(addresses: readonly string[]): string[] {
   const first = net.isIP(addresses[0] ?? '');
   const same = addresses.filter((address) => net.isIP(address) === first);

@@ -17,7 +17,7 @@ export interface ConnectionLimits {
   keptPerOrigin: number;
   /** A kept connection that is idle for this long is closed. Shorter than the idle limits of common receivers. */
   idleMs: number;
-  /** An older connection is not reused, however busy it is. */
+  /** A connection that is older than this is not reused, even if it is busy. */
   ageMs: number;
   /** The largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
@@ -38,7 +38,8 @@ export const connectionLimits: ConnectionLimits = {
 };
 
 /**
- * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers are of undici's current kind (`onRequestStart` …).
+ * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers must have undici's current form (`onRequestStart`
+ * …).
  */
 export interface WebhookDispatcher {
   dispatch(
@@ -69,7 +70,7 @@ interface Connection {
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
-  /** Least recently used first. */
+  /** The kept connections, the least recently used first. */
   readonly #kept = new Set<Connection>();
   /** The kept connections by origin, in the same order; no list is empty. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
@@ -90,7 +91,7 @@ export class Connections implements WebhookDispatcher {
     return true;
   }
 
-  /** Lets requests in flight end, then closes every connection. */
+  /** Waits until the requests in flight have ended, and then closes every connection. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.clear();
@@ -176,7 +177,7 @@ export class Connections implements WebhookDispatcher {
   #keepNoMore(connection: Connection): void {
     if (!this.#kept.delete(connection)) return;
     const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
-    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // The last connection is usually the right one.
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // The connection is usually the last of the list.
     if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
@@ -193,8 +194,8 @@ export class Connections implements WebhookDispatcher {
 
 const closedCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
 /**
- * undici has one code for a closed connection and for responses that it cannot parse. After such a response, a repeated request would be a
- * duplicate.
+ * undici has one code for a closed connection and for responses that it cannot parse. If a receiver has sent such a response, a repeated
+ * request would be a duplicate.
  */
 const closedMessages: ReadonlySet<string> = new Set(['other side closed', 'closed']);
 

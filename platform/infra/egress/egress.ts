@@ -52,9 +52,9 @@ export interface Egress {
 const registrationLookUpMs = 5_000;
 
 /**
- * Creates the only egress of a process.
+ * Creates the egress, of which a process has only one.
  * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
- * @param options.extraCa a further certificate authority, PEM, in addition to the authorities of Node
+ * @param options.extraCa a certificate authority in PEM, in addition to the authorities of Node
  * @param options.resolve resolves names; by DNS if absent
  */
 export function createEgress(options: {
@@ -120,7 +120,7 @@ export function createEgress(options: {
 /**
  * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
  * interrupted. If `dns.lookup` resolved names, four receivers with a dead name server would delay every other receiver of the process.
- * @param servers name servers as `address:port`, instead of the machine's
+ * @param servers name servers as `address:port`, instead of the name servers of the machine
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });
@@ -159,7 +159,7 @@ const urlProblems: readonly { holds: (url: URL, text: string) => boolean; proble
     problem: 'The url must not contain a user name or a password.',
   },
   { holds: (_, text) => text.includes('#'), problem: 'The url must not contain a fragment.' },
-  // Any other port may be used, because only TLS is spoken before the receiver has proved its name.
+  // Every other port is allowed, because the service sends only TLS until the receiver has proved its name.
   { holds: (url) => url.port === '0', problem: 'The url must not name port 0.' },
 ];
 
@@ -213,8 +213,9 @@ const wireCodes: ReadonlySet<string> = new Set([
 
 /** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal aborts first. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // The listener stays for the socket's whole life, because an error without a listener would end the process. Also, a TLS alert after the
-  // handshake must count as the end of the socket, not the later close. TLS 1.3 refuses a missing client certificate that late.
+  // The listener stays for the socket's whole life, because an error without a listener would end the process. The listener also makes a
+  // TLS alert after the handshake count as the end of the socket, instead of the later close. A server refuses a missing client
+  // certificate only after the handshake of TLS 1.3.
   socket.on('error', (error) => socket.destroy(error));
   try {
     await once(socket, 'secureConnect', { signal });

@@ -6,9 +6,9 @@ const timeLimitMs = 5_000;
 const largestText = 65_536;
 
 /**
- * @param url https, to the public internet
+ * @param url an https address in the public internet
  * @returns the body of a 200 response, at most 64 KB; redirects are not followed
- * @throws Error for any other response, or if no response arrives within 5 s; the error contains neither address nor body
+ * @throws Error if there is any other response, or if no response arrives within 5 s. The error contains neither the address nor the body
  */
 export async function getText(dispatcher: WebhookDispatcher, url: string): Promise<string> {
   const { origin, pathname, search } = new URL(url);

@@ -41,7 +41,7 @@ type Untimed = Omit<PostAnswer, 'durationMs'>;
  * receiver that answers 2xx has accepted, so a retry because of a slow or broken body would only be a duplicate. The body is read for
  * people, up to `excerptBytes` and within the same time limit. A connection that sends more is closed.
  * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
- * @throws Error for faults of this service only: a malformed secret or header, no sockets left, a closed dispatcher
+ * @throws Error only for a fault of this service: a malformed secret or header, no free socket, or a closed dispatcher
  */
 export async function post(
   dispatcher: WebhookDispatcher,
@@ -58,7 +58,7 @@ export async function post(
 }
 
 interface Exchange {
-  /** Absent if no response arrived. */
+  /** The head of the response; absent if no response arrived. */
   head: { status: number; retryAfter: string | undefined } | undefined;
   /** The first bytes of the body. */
   start: Buffer;
@@ -78,7 +78,8 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // One buffer of our own. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer for each byte.
+    // The body is copied into one buffer. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer in memory for
+    // each byte.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 
@@ -162,7 +163,7 @@ function codeOf(error: unknown): string | undefined {
 
 function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
   if (error instanceof ConnectionFailed) return error.outcome;
-  // A TLS alert can come after the handshake: TLS 1.3 refuses a missing client certificate that late.
+  // A TLS alert can come after the handshake, because with TLS 1.3 a server refuses a missing client certificate only then.
   return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
 }
 

@@ -7,8 +7,8 @@ import { errors } from 'undici';
 
 export interface ResponseHeadRules {
   /**
-   * The maximum number of interim responses before a final response. More would be a flood, and reading it for 15 s would slow other
-   * responses.
+   * The maximum number of interim responses before a final response. A receiver that sends more is flooding us, and reading the flood for
+   * 15 s would slow other responses.
    */
   interimResponses: number;
   /** The largest head of one interim response, in bytes. */
@@ -54,7 +54,7 @@ export class ResponseHead {
   /**
    * @param chunk bytes as they arrived; the function may change them
    * @returns the bytes to parse; empty while the decision needs more bytes
-   * @throws HeadersOverflowError for too many interim responses, or for a response that is too large
+   * @throws HeadersOverflowError if there are too many interim responses, or if a response is too large
    */
   push(chunk: Buffer): Buffer {
     if (this.#phase === 'body') return chunk;
@@ -106,7 +106,7 @@ export class ResponseHead {
     return this.#pass(mended, bytes, rest, bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length);
   }
 
-  /** @returns the corrected bytes, and the bytes from `rest` to `end`; the bytes after `end` wait */
+  /** @returns the corrected bytes, followed by the bytes from `rest` to `end`. The bytes after `end` wait for the next call */
   #pass(mended: readonly Buffer[], bytes: Buffer, rest: number, end: number): Buffer {
     this.#undecided = bytes.subarray(end);
     const passed = bytes.subarray(rest, end);

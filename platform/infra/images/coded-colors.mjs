@@ -1,19 +1,19 @@
 /** Colours that a picture declares by the codes of ITU-T H.273, which sharp ignores: in AVIF (`nclx`) and in PNG (`cICP`). */
 
 /**
- * @param {Buffer} bytes of any image
- * @returns {{ primaries: number, transfer: number } | undefined} undefined if the image states none, or cannot be read
+ * @param {Buffer} bytes the content of any image
+ * @returns {{ primaries: number, transfer: number } | undefined} undefined if the image states no codes, or cannot be read
  */
 export function codedColors(bytes) {
   try {
     return bytes.toString('latin1', 4, 8) === 'ftyp' ? ofAvif(bytes) : ofPng(bytes);
   } catch (error) {
-    if (error instanceof RangeError) return undefined; // An offset points beyond the end.
+    if (error instanceof RangeError) return undefined; // An offset in the file points beyond the end of the file.
     throw error;
   }
 }
 
-/** More than real pictures have. Further parts are ignored. */
+/** The maximum number of parts of a file that are read, more than real pictures have. Further parts are ignored. */
 const maxParts = 16_384;
 
 function ofPng(bytes) {
@@ -21,7 +21,7 @@ function ofPng(bytes) {
   for (let at = 8, parts = 0; parts < maxParts; parts++) {
     const name = bytes.toString('latin1', at + 4, at + 8);
     if (name === 'cICP') return { primaries: bytes.readUInt8(at + 8), transfer: bytes.readUInt8(at + 9) };
-    if (name === 'IDAT') return undefined; // the chunk comes before the pixels
+    if (name === 'IDAT') return undefined; // the chunk with the codes precedes the pixels
     at += 12 + bytes.readUInt32BE(at);
   }
   return undefined;
@@ -32,7 +32,7 @@ function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
     const end = size === 0 ? to : at + size;
-    if (size === 1 || end > to || end < at + 8) return; // The description is never that large.
+    if (size === 1 || end > to || end < at + 8) return; // The size has 64 bits, or is impossible. The description of the picture is never that large.
     yield { name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: end };
     at = end;
   }
@@ -43,7 +43,7 @@ function boxIn(bytes, within, name) {
   throw new RangeError(`The file has no box ${name}`);
 }
 
-/** The version and flags of a box. */
+/** The number of bytes for the version and the flags of a box. */
 const fullBytes = 4;
 
 /** A file may have several pictures, such as a picture with additional brightness. The main picture counts. */

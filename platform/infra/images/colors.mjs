@@ -20,11 +20,11 @@ const toBt709 = {
     [-0.0196376, -0.0786361, 1.0982737],
   ],
 };
-toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // Its white differs only a little.
+toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // The white of this gamut differs only a little.
 
 const luma2020 = [0.2627, 0.678, 0.0593];
 
-/** In cd/m²: the highest expected brightness of HDR, and the brightness that becomes the white of SDR. */
+/** The highest expected brightness of HDR, and the brightness that becomes the white of SDR, in cd/m². */
 const peakNits = 1_000;
 const whiteNits = 203;
 const hlgSystemGamma = 1.2;
@@ -49,7 +49,10 @@ function sceneOfHlg(signal) {
 
 const [peak, white] = [pqOfNits(peakNits), pqOfNits(whiteNits)];
 
-/** BT.2390: dark values stay; bright values are compressed, so that the peak becomes white. @returns cd/m², at most `whiteNits` */
+/**
+ * Compresses bright values by BT.2390, so that the peak becomes white. Dark values do not change.
+ * @returns the compressed brightness in cd/m², at most `whiteNits`
+ */
 function compressed(nits) {
   const [signal, most] = [Math.min(1, pqOfNits(nits) / peak), white / peak];
   const knee = 1.5 * most - 0.5;
@@ -102,7 +105,7 @@ export function toStandardColors(codes) {
   };
 }
 
-/** The points on each side of the table; colours between them are interpolated. */
+/** The number of points on each side of the table. Colours between two points are interpolated. */
 const points = 33;
 
 /** @returns the conversion of `toStandardColors` as the text of a lookup table (.cube) for video */

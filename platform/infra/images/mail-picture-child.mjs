@@ -35,7 +35,7 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // Fewer colors would cost 1 s of CPU for each megapixel.
+  // The PNG with a palette comes second, because the palette costs 1 s of CPU for each megapixel.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];

@@ -3,9 +3,9 @@ import { endedWith, runPictureProcess, unreadable, type PictureProcess } from '.
 
 /** The limits of a picture in an e-mail. */
 export const mailPictureRules = {
-  /** In pixels: twice the width of e-mails, for high-resolution screens. */
+  /** The width of a picture in pixels: twice the width of e-mails, for high-resolution screens. */
   width: 1_200,
-  /** In pixels. Smaller, because an animation has many frames. */
+  /** The width of an animation in pixels. It is smaller, because an animation has many frames. */
   animatedWidth: 600,
   /** The maximum number of frames of an animation. */
   frames: 500,
@@ -24,7 +24,7 @@ export interface MailPicture {
 /** Why an image has no picture: it cannot be read, has too many pixels, or its picture would have too many bytes. */
 export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
 
-/** An animation of 50 megapixels takes 5 s. */
+/** The process and its limits. An animation of 50 megapixels takes 5 s. */
 const making: PictureProcess = {
   module: new URL('mail-picture-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -53,8 +53,8 @@ interface Head {
  * Creates the picture of an image for e-mails: upright, without metadata, never enlarged. An animation stays animated if it is within the
  * limits; otherwise the picture is its first frame.
  * @param image the uploaded bytes
- * @param options.bounds replaces the bounds in tests
- * @throws Error if a process failed for another reason
+ * @param options.bounds the bounds that tests use instead of the usual bounds
+ * @throws Error if a process failed for a reason other than the image
  */
 export async function makeMailPicture(
   image: Buffer,
@@ -75,7 +75,7 @@ export async function makeMailPicture(
   return present(picture, true);
 }
 
-/** @throws Error for an exit code that does not concern the image */
+/** @throws Error if the exit code does not concern the image */
 function reasonOf(code: number | null): NoMailPicture {
   const reason = reasons.get(code);
   if (reason === undefined) throw endedWith(code ?? 0);

@@ -22,11 +22,11 @@ export interface SmallPicture {
 export interface PictureProcess {
   module: URL;
   /**
-   * Milliseconds from the end of the input. Far longer than `cpuSeconds`. A process that has not used its CPU time by then is not the fault
-   * of the file.
+   * The time limit after the end of the input, in milliseconds, far longer than `cpuSeconds`. If a process has not used its CPU time by
+   * then, the machine is too busy, and the file is not at fault.
    */
   workMs: number;
-  /** The CPU time that a file may cost. The kernel counts it, so the process ends even if this process was killed. */
+  /** The CPU time that a file may cost. The kernel enforces this limit, so the picture process ends even if this process was killed. */
   cpuSeconds: number;
   maxHeapMb: number;
   /** The WebAssembly memory; absent if the process uses none. */
@@ -64,7 +64,7 @@ export const endedWith = (code: number): Error => new Error(`The picture process
 
 /**
  * Runs a process that creates pictures of one file.
- * @param order its argument, as JSON
+ * @param order the argument of the process, which it gets as JSON
  * @returns the output of the process, or its exit code if that is not 0; null if it exceeded a bound
  * @throws as {@link makePictures}
  */
@@ -84,7 +84,7 @@ export async function runPictureProcess(
     JSON.stringify(order),
   ];
   const running = spawn('/bin/sh', ['-c', script, 'sh', String(cpuSeconds), ...program], {
-    env: {}, // the process needs no setting, and gets no secret
+    env: {}, // the environment is empty, because the process needs no setting and must get no secret
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const kill = () => void running.kill('SIGKILL');
@@ -116,7 +116,10 @@ export async function runPictureProcess(
   }
 }
 
-/** @returns the error of the input. Also undefined if the process ended before it had read everything, because its exit code says why */
+/**
+ * @returns the error of the input; undefined if there is none. Also undefined if the process ended before it had read everything, because
+ * the exit code says why
+ */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   to: NodeJS.WritableStream,

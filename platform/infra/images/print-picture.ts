@@ -1,7 +1,7 @@
 /** Prepares an image for printed documents. A separate process decodes and shrinks it to a form that a PDF can contain unchanged. */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
-/** In sRGB, upright, without metadata. */
+/** The prepared picture: upright, in sRGB and without metadata. */
 export interface PrintPicture {
   /** In pixels. */
   width: number;
@@ -22,8 +22,8 @@ const making: PictureProcess = {
 };
 
 /**
- * @param image of at most 50 megapixels
- * @param options.box in pixels. The picture fits into it, and is never enlarged
+ * @param image an image of at most 50 megapixels
+ * @param options.box the box in pixels into which the picture must fit. The picture is never enlarged
  * @param options.mostBytes a picture with more bytes is made smaller, at most to a quarter of the box
  * @param options.signal ends the process
  * @returns undefined for an image that cannot be read, or that exceeded the bound of CPU or memory

@@ -1,7 +1,7 @@
 /** Shrinks images. */
 import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** Much longer than the largest image takes. The pixel limit bounds the rest of its memory. */
+/** The limits of the process. They are much larger than the largest image needs. The pixel limit bounds the rest of its memory. */
 const shrinking: PictureProcess = {
   module: new URL('shrink-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -13,7 +13,7 @@ const shrinking: PictureProcess = {
  * @param bytes an uploaded image
  * @param boxes at least one
  * @returns the image upright and without metadata, once for each box; undefined if it cannot be read
- * @throws Error if the process failed for another reason
+ * @throws Error if the process failed for a reason other than the image
  */
 export function shrinkImage(bytes: Buffer, boxes: readonly Box[]): Promise<SmallPicture[] | undefined> {
   return makePictures(shrinking, [bytes], boxes, new AbortController().signal);

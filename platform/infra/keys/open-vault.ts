@@ -19,7 +19,7 @@ export interface MasterKeys {
 
 /**
  * Opens the vault of a starting process.
- * @throws StartProblem as {@link readVault}, after closing the connections to Postgres
+ * @throws StartProblem the errors of {@link readVault}, after the connections to Postgres were closed
  */
 export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
   try {
@@ -32,14 +32,14 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 
 /**
  * Reads the vault. The first process that does so in a database decides permanently which key hashes its addresses.
- * @throws StartProblem that names every table with values of a missing key
+ * @throws StartProblem with the name of every table that has values of a missing key
  */
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const ring = createVault(keys.masterKey, { former: keys.formerMasterKeys });
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // If no value in a column opens, its values may seem to name a key by chance. One line for the column is enough.
+  // If no value of a column opens, some of its values may seem to name a key by chance. So the message has only one line for this column.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -119,8 +119,8 @@ type LastingKey =
 
 /**
  * @returns the key that hashes addresses, or why there is none. If the database has no such key yet, the function chooses and stores a key.
- * It chooses none if there are values and none of the newest opens. The given key would then be wrong, and would lock out the right key
- * permanently.
+ * It chooses none if there are values and none of the newest opens. In that case the given key is wrong, and storing it would lock out
+ * the right key permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -192,7 +192,10 @@ async function keyOfAddresses(
   };
 }
 
-/** The number of values of a column that are opened before a lasting key exists. They are the newest, for the same reason. */
+/**
+ * The number of values of a column that are opened before a lasting key exists. They are the newest, because earlier versions may have
+ * changed the key without resealing.
+ */
 const valuesTried = 3;
 
 /**
@@ -215,9 +218,12 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   return problems;
 }
 
-/** The number of value beginnings that one query returns, each with one value: a few hundred kilobytes. */
+/** The number of value beginnings that one query returns. Each comes with one value, so the answer has a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/** The maximum number of keys of a column that a message names, and of rows of such a key that it names and counts. */
+/**
+ * The maximum number of keys that a message names for a column. For each of these keys, the maximum number of rows that the message names,
+ * and that it counts.
+ */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
@@ -235,9 +241,9 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 }
 
 /**
- * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins so by chance. Such a value
- * opens at this point and needs no query of its own.
- * @returns the beginnings of our format that do not open, at most one more than a message names
+ * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins like such a value by
+ * chance. That value opens here, and needs no separate query.
+ * @returns the beginnings whose values do not open, at most one more than a message names
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];
@@ -297,7 +303,7 @@ async function problemOf(
   return { column: name, text };
 }
 
-/** @returns some ids, and whether there are more */
+/** @returns a text with some ids, which also says whether there are more ids */
 const idsOf = (rows: readonly SealedRow[]) =>
   rows
     .slice(0, rowsNamed)

@@ -50,7 +50,7 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
   let resealed = 0;
   for (let pass = 1; pass <= passes; pass++) {
     const went = await goThrough(db, vault, otherColumns, options);
-    // Only a pass without findings shows that no process wrote under another key in the pause before it.
+    // If a pass finds no readable value, no process has written under another key in the pause before this pass.
     const isSettled = pass > 1 && went.readable === 0;
     // While the service's own key is under a former key, no process starts without that former key. So all other values that need the
     // former key come first.
@@ -65,7 +65,7 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
 /** The result of a pass over values that are not under the current key. */
 interface Went {
   readable: number;
-  /** The resealed values among the readable ones. */
+  /** The number of readable values that were resealed. */
   resealed: number;
   unreadable: readonly UnreadableValue[];
 }

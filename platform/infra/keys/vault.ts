@@ -31,22 +31,22 @@ export interface Vault {
    * open. */
   seal(text: string, context: string): Buffer;
   /**
-   * Opens under the key that the value names, or tries each key if it names none.
+   * Opens a value under the key that it names, or tries each key if the value names no key.
    * @throws SealUnreadable if the value was altered, belongs to another context, or was sealed under a key that is not given
    */
   open(sealed: Buffer, context: string): string;
   /**
-   * @param keyId of the key to derive with; the current one if absent
-   * @returns 32 bytes that only the holder of the key can compute from the label: always equal for the same label and key
-   * @throws Error if no key with this id is given: ask {@link has} before
+   * @param keyId the id of the key to derive with; the current key if absent
+   * @returns 32 bytes that only the holder of the key can compute from the label. They are always equal for the same label and key
+   * @throws Error if no key with this id is given, which {@link has} tells
    */
   derive(label: string, keyId?: Buffer): Buffer;
   /** @returns the ids of the given keys, the current one first */
   readonly keyIds: readonly Buffer[];
-  /** @returns whether the key is given */
+  /** @returns whether a key with this id is given */
   has(keyId: Buffer): boolean;
   /**
-   * @param bytes how many, 16 to 32
+   * @param bytes the number of bytes, 16 to 32
    * @returns the first bytes of the derivation of the label under the current key: the proof of a token
    */
   mac(label: string, bytes: number): Buffer;
@@ -55,7 +55,7 @@ export interface Vault {
    * time
    */
   matches(label: string, mac: Buffer): boolean;
-  /** Like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
+  /** Derives bytes like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
   deriveLasting(label: string): Buffer;
 }
 
@@ -100,7 +100,8 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // Key objects are created once. Creating them for each call costs three times as much as the hash, and an e-mail has a dozen tokens.
+  // The key objects are created only once. Creating them for each call would cost three times as much as the hash, and an e-mail has a
+  // dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
@@ -118,7 +119,8 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // A nonce may look like a header, and only the tag decides. So a value that names a key is also tried as an older value.
+      // The nonce of an older value may look like a header, and only the authentication tag shows the difference. So a value that seems to
+      // name a key is also tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {
@@ -158,7 +160,10 @@ const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBy
 
 const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
 
-/** @param header the beginning of the value; absent for a value that names no key @returns undefined if it does not open */
+/**
+ * @param header the beginning of the value; absent for a value that names no key
+ * @returns the opened text; undefined if the value does not open
+ */
 function opened(
   sealed: Buffer,
   context: string,

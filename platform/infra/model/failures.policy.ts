@@ -3,7 +3,7 @@
 /** Why a request was not answered. A `rejected` request would be rejected again; the others may succeed later. */
 export type FailureKind = 'unavailable' | 'overloaded' | 'rejected' | 'silent';
 
-/** @param status of the model's HTTP answer */
+/** @param status the status of the model's HTTP answer */
 export function failureOfStatus(status: number): FailureKind {
   if (status === 429 || status === 529) return 'overloaded';
   const passes = status >= 500 || status === 408 || status === 409;
@@ -21,7 +21,7 @@ const failuresInTheStream: ReadonlyMap<string, FailureKind> = new Map([
   ['request_too_large', 'rejected'],
 ]);
 
-/** @param type of an error event in a stream whose HTTP status was 200 */
+/** @param type the error type of an error event, in a stream whose HTTP status was 200 */
 export function failureOfType(type: string): FailureKind {
   return failuresInTheStream.get(type) ?? 'unavailable';
 }

@@ -69,21 +69,21 @@ export class ModelFailure extends Error {
 const maxAhead = 500;
 
 /**
- * The time for which an idle connection stays open, unless the service requests less. A question soon after another question then needs no
- * handshake.
+ * The time for which an idle connection stays open, unless the service requests less. If a question follows soon after another question,
+ * it then needs no handshake.
  */
 const keptWarmMs = 60_000;
 
-/** A response ends with its last event, or a moment later. Before its end, the connection cannot serve the next request. */
+/** The time within which a response ends after its last event. Before this end, the connection cannot serve the next request. */
 const endComesWithinMs = 1_000;
 
 /** The maximum silence, in milliseconds. */
 export interface Patience {
-  /** Without any event, including pings. */
+  /** The maximum time without any event, including pings. */
   silenceMs: number;
-  /** With pings and no other event. */
+  /** The maximum time with pings and no other event. */
   pingsMs: number;
-  /** For the whole request. */
+  /** The maximum time of the whole request. */
   requestMs: number;
 }
 
@@ -93,16 +93,16 @@ export interface ModelSettings {
   baseUrl: string;
 }
 
-/** @returns undefined without a key */
+/** @returns the client of the model; undefined without a key */
 export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patience): AskModel | undefined {
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),
-    authToken: null, // reads no environment variable that config.ts does not know
+    authToken: null, // so that the client reads no environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // Each request is a row that was committed before.
+    maxRetries: 0, // Each request is a row that the caller has committed before, so the client must not send it again.
     timeout: patience.requestMs,
-    logLevel: 'off', // its log would quote the model's answer
+    logLevel: 'off', // the log of the client would quote the model's answer
     openTelemetry: false,
     fetchOptions: { dispatcher: new Agent({ keepAliveTimeout: keptWarmMs }) },
   });
@@ -254,7 +254,11 @@ function systemCodeOf(error: unknown, depth = 0): string | undefined {
   return typeof code === 'string' ? code : systemCodeOf(error.cause, depth + 1);
 }
 
-/** @param value of the header: seconds, or a date @param now Unix milliseconds @returns milliseconds; 0 for any other text */
+/**
+ * @param value the value of the header: seconds, or a date
+ * @param now Unix milliseconds
+ * @returns the milliseconds to wait; 0 for any other text
+ */
 export function retryAfterMsOf(value: string | null, now: number): number {
   if (value === null || value.trim() === '') return 0;
   const seconds = Number(value);

@@ -5,7 +5,7 @@
 /**
  * @param most items that wait for the reader; at this number reading pauses until the reader takes one
  * @param leave ends the source if the reader stops early
- * @returns the same items; then the source's end, or its error
+ * @returns the same items, and then the end or the error of the source
  */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,

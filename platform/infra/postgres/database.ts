@@ -14,7 +14,7 @@ export class Queries {
     this.#manager = manager;
   }
 
-  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
+  /** The repository of an entity, for statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
   get manager(): EntityManager {
     return this.#manager;
   }
@@ -36,7 +36,7 @@ export class Queries {
     return row;
   }
 
-  /** @returns how many rows an UPDATE or a DELETE changed; 0 for any other statement */
+  /** @returns the number of rows that an UPDATE or a DELETE changed; 0 for any other statement */
   async run(statement: Sql): Promise<number> {
     const result = await this.#send(statement);
     return isCounted(result) ? result[1] : 0;
@@ -86,8 +86,9 @@ export class Database extends Queries {
   }
 
   /**
-   * Runs `work` in one transaction. It tries up to five times, with a short pause between, if Postgres ended the transaction for a
-   * passing conflict or the work threw StaleRead. If the work asked for it, it notifies the relay after the commit. A NOTIFY inside the
+   * Runs `work` in one transaction. If Postgres ended the transaction because of a passing conflict, or if the work threw StaleRead, this
+   * method tries again: up to five times, with a short pause between two tries. If the work has requested it, the relay is notified after
+   * the commit. A NOTIFY inside the
    * transaction would make commits queue behind one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -128,7 +129,7 @@ export class StaleRead extends Error {
 const repetitionPause = { leastMs: 5, maxMs: 50 } as const;
 
 /**
- * @param random from 0 to 1: two conflicting transactions must not retry at the same moment
+ * @param random a random number from 0 to 1, so that two conflicting transactions do not retry at the same moment
  * @returns milliseconds before a transaction is tried again
  */
 export function pauseBeforeRepetition(random: number): number {
@@ -140,7 +141,9 @@ function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether a conflict with other transactions ended it: the transaction is not at fault, and nothing was written */
+/**
+ * @returns whether a conflict with other transactions ended the transaction. Then the transaction is not at fault, and nothing was written
+ */
 export function isConflict(error: unknown): boolean {
   return isPassing(error) || error instanceof PoolShareTaken || isLockTimeout(error);
 }
@@ -156,12 +159,12 @@ export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise
 }
 
 /**
- * Until the transaction ends, each prepared statement keeps one plan of its connection for all values, and finds rows by their keys. This
- * is for frequent statements on partitioned tables. Postgres expects such a plan to read all partitions. So it would make a new
- * plan for each run (1.0 ms for a record of 0.3 ms). At its start the plan excludes the partitions that the values rule out.
+ * Until the transaction ends, each prepared statement uses one generic plan for all values, which finds rows by their keys. Use this for
+ * frequent statements on partitioned tables. Postgres by itself expects a generic plan to read all partitions. It then makes a new plan
+ * for each run (1.0 ms for a record of 0.3 ms). In fact the generic plan excludes at its start the partitions that the values rule out.
  */
 export async function planOnce(tx: Transaction): Promise<void> {
-  // The plan may be made while the tables are empty, and stay while they grow. So it must not read them from end to end.
+  // Postgres may make the plan while the tables are empty, and keep it while they grow. So the plan must not read whole tables.
   await tx.run(sql`SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                           set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
 }

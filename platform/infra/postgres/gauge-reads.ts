@@ -9,10 +9,13 @@ const queryMs = 1_000;
 /** The time for which a scrape waits for its gauges, which are read sequentially. */
 export const scrapeMs = 5_000;
 
-/** @returns the statement's rows; empty if earlier gauges have used up the time of the scrape */
+/** @returns the rows of the statement; an empty list if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/** @returns reads that run one at a time. The time limit of each read is part of its message, so it costs no round trip. */
+/**
+ * @returns a function whose reads run one at a time. The time limit of each read is part of the message to Postgres, so the limit costs no
+ * round trip.
+ */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {

@@ -13,7 +13,7 @@ import { forAllClubs } from './shared-pool.ts';
 export const relayChannel = 'relay';
 
 /**
- * Sends one NOTIFY at a time, and coalesces calls while a NOTIFY is in flight into one more. A failure is only reported,
+ * Sends one NOTIFY at a time. All calls while a NOTIFY is in flight cause only one more NOTIFY. A failure is only reported,
  * because every listener polls as well.
  * @param onError gets the error of a failed NOTIFY
  */
@@ -52,7 +52,7 @@ const proofMs = 10_000;
 export interface Listening {
   /** A direct address without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** The pool that other processes notify through. */
+  /** The pool through which other processes send notifications. */
   source: Pick<DataSource, 'query'>;
   /** The name of the connection in Postgres's list. */
   name: string;
@@ -144,7 +144,7 @@ export function listen({
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
       onNotify('');
-      // Regular traffic, so that silence means a dead connection.
+      // Sends regular traffic, so that silence shows a dead connection.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));
       await forAllClubs(() => proveListening(fresh, (statement) => source.query(statement), proveWithinMs));

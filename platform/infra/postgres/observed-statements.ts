@@ -1,11 +1,11 @@
 /** Lets the tests observe each statement at its call. Nothing observes them in production. */
 
-/** @param text with `$1`, `$2` … @param name of a prepared statement */
+/** @param text the text of the statement, with `$1`, `$2` … @param name the name of a prepared statement */
 export type StatementObserver = (text: string, values: readonly unknown[], name?: string) => void;
 
 let observer: StatementObserver | undefined;
 
-/** Called by the tests (test/statements/recording.ts). @returns gives the statements back to the former observer */
+/** Called by the tests (test/statements/recording.ts). @returns a function that sets the former observer again */
 export function observeStatements(added: StatementObserver): () => void {
   const former = observer;
   observer = added;

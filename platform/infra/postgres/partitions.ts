@@ -58,7 +58,7 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the default partition, which takes the rows of missing partitions and is normally empty */
+/** @returns the name of the default partition, which gets the rows of missing partitions and is normally empty */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
 /** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */
@@ -138,7 +138,7 @@ async function makePartition(
 ): Promise<{ made: number; moved: number }> {
   const name = `${table.name}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`;
   const [known] = await tx.rows<{ there: boolean }>(sql`SELECT to_regclass(${name}) IS NOT NULL AS there`);
-  if (known?.there) return { made: 0, moved: 0 }; // Another process has created it.
+  if (known?.there) return { made: 0, moved: 0 }; // Another process has created the partition.
   const [lower, upper] = [keyText(table, from), keyText(table, to)];
   const fallback = defaultPartitionOf(table);
   await tx.run(raw(`LOCK TABLE ${fallback} IN ACCESS EXCLUSIVE MODE`));
@@ -150,7 +150,10 @@ async function makePartition(
   return { made: 1, moved };
 }
 
-/** Drops partitions of one span together. @returns whether it did so; false if another transaction locks one of the tables */
+/**
+ * Drops partitions of one span together.
+ * @returns whether the partitions were dropped; false if another transaction locks one of the tables
+ */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
   const dropped = await unlessHeld(db, async (tx) => {
     await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));

@@ -40,7 +40,7 @@ export class RequestDatabase extends Database {
       this.useConnectionOf(runner.manager);
       return result;
     } catch (error) {
-      await end(runner, () => runner.rollbackTransaction()).catch(() => undefined); // the first error says more
+      await end(runner, () => runner.rollbackTransaction()).catch(() => undefined); // the first error is more informative
       throw error;
     }
   }

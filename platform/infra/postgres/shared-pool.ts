@@ -9,7 +9,7 @@ import type { Id } from '../../core/ids.ts';
 /** The purpose of connections: a club's requests and steps, records, or any other work. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Runs work for a club: all its connections count as the club's. @returns the result of the work */
+/** Runs work for a club. All connections of the work count as connections of the club. @returns the result of the work */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
@@ -39,12 +39,12 @@ const share = 1 / 2;
 const patienceMs = 3_000;
 
 interface Shares {
-  /** @param go called once: without an argument when a permit is free, or with the refusal */
+  /** @param go is called once: without an argument when the holder has got a permit, or with the refusal */
   enter(holder: string, go: (refusal?: PoolShareTaken) => void): void;
   leave(holder: string): void;
 }
 
-/** @param limit permits of each holder. If none is free, the holder's work waits in the queue */
+/** @param limit the number of permits of each holder. If a holder has no free permit, its work waits in the queue */
 export function createShares(limit: number): Shares {
   const permitsInUse = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();

@@ -26,15 +26,15 @@ export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => 
 /** Text that is inserted unchanged: names from our own code, never text from outside. */
 export const raw = (text: string): Sql => new Sql([text], []);
 
-/** Conditions joined by AND. `undefined` stands for an absent filter and is left out; at least one must remain. */
+/** Joins conditions by AND. `undefined` means an absent filter, and is left out. At least one condition must remain. */
 export function all(conditions: readonly (Sql | undefined)[]): Sql {
   return conditions.filter((one) => one !== undefined).reduce((left, right) => sql`${left} AND ${right}`);
 }
 
-/** Pieces joined by commas; at least one. */
+/** Joins pieces by commas. There must be at least one piece. */
 export const list = (parts: readonly Sql[]): Sql => parts.reduce((left, right) => sql`${left}, ${right}`);
 
-/** The rows of all these queries; at least one. */
+/** Joins queries by UNION ALL. There must be at least one query. */
 export const union = (queries: readonly Sql[]): Sql => queries.reduce((left, right) => sql`${left} UNION ALL ${right}`);
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -74,12 +74,12 @@ export function selection<Row>(selected: Sql): Columns<Row> {
 /** The row that a column list selects. */
 export type RowOf<C extends Columns<unknown>> = C['row'];
 
-/** Properties of an entity, or a map from names in the row to properties: `{ clubSlug: 'slug' }`. */
+/** The selected properties of an entity, or a map from names in the row to properties: `{ clubSlug: 'slug' }`. */
 type Named<E> = Readonly<Record<string, Column<E>>>;
 
 /**
  * The columns of an entity's table, named like its properties or as the caller names them.
- * @param alias of the table in the statement, if it has one
+ * @param alias the alias of the table in the statement, if the table has an alias
  */
 export function columns<E extends object, K extends Column<E>>(
   entity: Entity<E>,
@@ -109,7 +109,7 @@ export function columns<E extends object>(
 
 /**
  * The values that a change sets: the given values without undefined ones.
- * @param values such as `{ title: input.title, updatedAt: now }`
+ * @param values the values, such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {
   const set = Object.entries(values).filter(([, value]) => value !== undefined);

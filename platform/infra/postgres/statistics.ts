@@ -4,7 +4,7 @@ import { raw, sql, tableOf, type Entity } from './sql.ts';
 
 /** Autovacuum's own rule (`autovacuum_analyze_scale_factor`): the fraction of the table that is new. */
 const newPart = 0.1;
-/** Fewer rows are read quickly with any query plan. */
+/** The smallest number of new rows for an analysis. Fewer rows are read quickly with any query plan. */
 const least = 1_000;
 
 /**

@@ -6,8 +6,8 @@ export type Written<Result> = { result: Result } | { error: unknown };
 
 /**
  * Writes all items in one statement. If Postgres refuses the batch, the batch is split in halves until the faulty item is alone.
- * @param write returns the results in the order of its items
- * @returns the outcome of each item, in their order
+ * @param write the statement, which returns the results in the order of its items
+ * @returns the outcome of each item, in the order of the items
  * @throws the error of a statement that fails for any other reason
  */
 export async function writeTogether<Item, Result>(

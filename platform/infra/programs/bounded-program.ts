@@ -33,7 +33,8 @@ export interface BoundedRun {
 /**
  * Starts the program in its own process group, with limits that its children inherit. A second process reads a pipe from this process. When
  * this process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory
- * limit that cannot be set is looser than an existing limit. The shell waits for both processes, so that no zombie remains in a container
+ * limit that cannot be set is skipped, because a stricter limit already exists. The shell waits for both processes, so that no zombie
+ * remains in a container
  * whose first process reaps none.
  */
 const script = `
@@ -73,8 +74,8 @@ export async function runBounded(
   const limits = [bounds.memoryMb * 1_024, Math.ceil(bounds.fileBytes / blockBytes), Math.ceil(bounds.cpuSeconds ?? 0)];
   const running = spawn('/bin/sh', ['-c', script, 'sh', ...limits.map(String), file, ...args], {
     env,
-    detached: true, // Its own process group, which ends as a whole.
-    stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // its error messages may quote the file
+    detached: true, // The program has its own process group, which ends as a whole.
+    stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // the error output is discarded, because its messages may quote the file
     ...(cwd !== undefined && { cwd }),
   });
   const { pid } = running;

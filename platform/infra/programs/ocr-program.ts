@@ -18,7 +18,7 @@ export interface OcrProgram {
   /** Whether the command takes pages; otherwise it processes the whole file. */
   readonly takesPages: boolean;
   /**
-   * @param directory its only working directory, whose files have a common size limit
+   * @param directory the only working directory of the program, whose files have a common size limit
    * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
    * @throws the signal's reason
    */
@@ -29,12 +29,15 @@ export interface OcrProgram {
   /**
    * Makes the program read a test page within its limits, unless the unchanged file has already read it with these languages.
    * @param options.anew always reads the page, for example after a failure
-   * @returns what is wrong, and what to do; undefined if nothing is
+   * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
    */
   flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
 }
 
-/** Its processes run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for a page of paper. */
+/**
+ * The limits of each process. The processes of the program run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for
+ * a page of paper.
+ */
 export const ocrBounds = {
   memoryMb: 1_536,
   fileBytes: 512 * 1_024 * 1_024,
@@ -44,11 +47,11 @@ export const ocrBounds = {
 
 /**
  * @param command the program and its arguments, with placeholders
- * @param workDirectory for the test page
+ * @param workDirectory the working directory for the test page
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** The identity of the file that has read the test page, by languages. */
+  /** For each set of languages, the identity of the program file that has read the test page. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {

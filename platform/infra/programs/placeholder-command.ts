@@ -17,7 +17,7 @@ export async function findProgram([executable = '']: readonly string[]): Promise
 
 /**
  * @param command the program and its arguments, with placeholders
- * @param values by the names of placeholders
+ * @param values the values by the names of their placeholders
  * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
  * @throws the signal's reason
  */

@@ -37,7 +37,7 @@ export async function lookUp(program: string, searchPath: string): Promise<Looku
   return { files, unusable };
 }
 
-/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason */
+/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason why it is not executable */
 async function whyNotExecutable(file: string): Promise<string | undefined> {
   try {
     if (!(await stat(file)).isFile()) return 'is no file';
@@ -56,11 +56,12 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 }
 
 /**
- * Starts a program and waits for its output, such as its version. The program and its children end at the limit of time or output.
+ * Starts a program and waits for its output, such as the text of `--version`. The program and its children end at the limit of time or
+ * output.
  * @param program a path, or a name on the PATH
- * @param options.env its whole environment; if absent, the environment of this process
- * @returns its standard output, then its standard error
- * @throws Error a clause that continues the program's name and quotes the last words of its output
+ * @param options.env the whole environment of the program; if absent, the environment of this process
+ * @returns the standard output of the program, and then its standard error
+ * @throws Error with a clause that follows the program's name in a message, and quotes the last words of the output
  */
 export function askProgram(
   program: string,
@@ -71,7 +72,7 @@ export function askProgram(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // Its own process group, so that the children of a script end with it.
+      detached: true, // The program has its own process group, so that the children of a script end with the script.
       ...(env !== undefined && { env }),
     });
     const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };
@@ -122,7 +123,7 @@ export function askProgram(
   });
 }
 
-/** @returns the first words of a program's output, for a message */
+/** @returns the first words of a program's output, to be quoted in a message */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;

@@ -2,11 +2,11 @@
 import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The process id follows, and a unique suffix. */
+/** The beginning of each directory's name. The process id and a unique suffix follow. */
 const prefix = 'club-learning-work-';
 const named = /^club-learning-work-(\d+)-\w+$/;
 
-/** @param root exists @returns the result of `work` @throws the error of `work`, after the directory is removed */
+/** @param root exists @returns the result of `work` @throws the error of `work`, after the directory was removed */
 export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(root, `${prefix}${process.pid}-`));
   try {

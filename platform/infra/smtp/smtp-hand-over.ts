@@ -36,7 +36,9 @@ export interface SigningKey {
 export type HandOver =
   /** The server has accepted the message. */
   | { kind: 'accepted'; reply: string }
-  /** The server has refused the message: permanently (5xx), or for now (4xx, and every refusal before the message was announced). */
+  /**
+   * The server has refused the message, either permanently (5xx) or temporarily (4xx, and every refusal before the message was announced).
+   */
   | { kind: 'refused'; permanent: boolean; reply: string }
   /** The message did not reach the server: an error came before its last byte was written. */
   | { kind: 'not_sent'; reply: string }
@@ -48,7 +50,7 @@ export interface SmtpHandOver {
   connections: number;
   /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Like `onConnection`. If no connection becomes idle in time, it does nothing and returns undefined. */
+  /** Works like `onConnection`. If no connection becomes idle in time, this method does nothing and returns undefined. */
   onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;
@@ -65,7 +67,7 @@ const messageLimitMs = 60_000;
 /** The maximum number of characters of a server's reply that are stored. */
 const longestReply = 300;
 
-/** @param settings `limit`: ends a message; except in tests, each message ends after a minute */
+/** @param settings `limit` is a signal that ends each message; if absent, as outside of tests, each message ends after a minute */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
@@ -175,8 +177,8 @@ interface Message extends SendMailOptions {
 }
 
 /**
- * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed. Otherwise mailbox providers
- * do not show an unsubscribe button.
+ * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed, because mailbox providers
+ * otherwise show no unsubscribe button.
  */
 const signedHeaders = [
   'From',
@@ -192,7 +194,7 @@ const signedHeaders = [
   'Feedback-ID',
 ].join(':');
 
-/** @throws Error if the key cannot sign: a message of the domain must not be sent without its signature */
+/** @throws Error if the key cannot sign, because a message of the domain must not be sent without its signature */
 async function signed(message: Buffer, { domain, selector, privateKey }: SigningKey): Promise<Buffer> {
   const keys = [{ domainName: domain, keySelector: selector, privateKey }];
   const whole = await buffer(new Dkim({ keys, headerFieldNames: signedHeaders }).sign(message));
@@ -230,7 +232,7 @@ function composeUnsigned({
     .build();
 }
 
-/** `prepared`: the header is not folded, so its value cannot begin a header of its own. */
+/** Returns a header that is not folded (`prepared`). The value has no line breaks, so it cannot begin another header. */
 const onOneLine = (value: string) => ({ prepared: true, value: value.replaceAll(/[\r\n]+/g, ' ') });
 
 const pieceBytes = 16_384;
@@ -238,7 +240,7 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-/** A server's reply may repeat the recipient's address. */
+/** Removes addresses from a server's reply, because the reply may repeat the recipient's address. */
 export const withoutAddresses = (reply: string) =>
   reply
     .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))

@@ -7,7 +7,7 @@ import { describeError } from '../describe-error.ts';
 
 /** The timeouts for connecting, for the greeting, and for each silence on the connection. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** A broken connection is a failed try. The e-mail's row schedules the next try, not the pool. */
+/** The pool does not try again after a broken connection, because the row of the e-mail schedules the next try. */
 const maxRequeues = 0;
 
 /** The number of messages that are sent at the same time. */
@@ -35,12 +35,12 @@ export interface SmtpMessage {
 }
 
 export interface SmtpSender {
-  /** Resolves when the server has accepted the message, and rejects with an error that names a reply code. */
+  /** Resolves when the server has accepted the message. Rejects with an error that names the reply code. */
   sendMail: (message: SmtpMessage) => Promise<void>;
   close(): void;
 }
 
-/** @param from `Name <address>`, or the address alone @returns the address */
+/** @param from a sender as `Name <address>`, or only an address @returns the address */
 export function addressIn(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }

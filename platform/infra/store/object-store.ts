@@ -31,7 +31,7 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** The bytes of an upload in memory. One part at a time, with the smallest size that S3 accepts. */
+/** The bytes of an upload that are in memory: one part, with the smallest size that S3 accepts. */
 const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
@@ -70,7 +70,7 @@ export interface ObjectStore {
   linksUrl: string;
   /**
    * Stores the stream. If the stream fails, nothing is stored, as long as the store is reachable.
-   * @throws the stream's own error, or the store's
+   * @throws the error of the stream or of the store
    */
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset`, which must be inside the file; undefined if the file does not exist */
@@ -78,7 +78,7 @@ export interface ObjectStore {
   /**
    * @param signal ends the reading
    * @param part a range inside the file; the whole file if absent
-   * @returns the file's bytes, which throw if the store is silent for some time; undefined if the file does not exist
+   * @returns the bytes of the file; undefined if the file does not exist. Reading them throws if the store is silent for some time
    */
   stream(
     key: string,
@@ -98,7 +98,7 @@ export interface ObjectStore {
    * Streams the body of a request with exactly this length into a file, only while no such file exists.
    * @param signal cancels it; then nothing is stored, unless the last byte had been sent
    * @returns `exists` if the file already exists, whatever was sent
-   * @throws the signal's reason; Error if the body breaks off, or the store refuses it
+   * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
@@ -108,7 +108,7 @@ export interface ObjectStore {
    * @returns an address from which the file can be fetched
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
-  /** @returns the permanent public address of a file @throws Error for a private file */
+  /** @returns the permanent public address of a file @throws Error if the file is private */
   publicAddress(key: string): string;
   /**
    * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
@@ -123,16 +123,16 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
   /**
    * Completes the file of a resumable upload whose parts are all stored.
-   * @param length of the whole file, in bytes
+   * @param length the length of the whole file, in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
   /** Removes every file and upload whose key has this prefix, as `remove` does, except the keys to keep. */
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
-  /** Aborts unfinished uploads to this file. Its last version stays. */
+  /** Aborts unfinished uploads to this file. The newest version of the file stays. */
   endUploads(key: string): Promise<void>;
   /**
    * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the store's error, also if our key may not set them
+   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -151,7 +151,7 @@ export interface ObjectStoreSettings {
 }
 
 /**
- * @param withinMs the longest wait for an answer; tests use another one
+ * @param withinMs the longest wait for an answer; tests use another limit
  * @returns the configuration of a store client; clients with an equal configuration share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
@@ -171,7 +171,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
 
 /**
  * @param options.copiedBytes the bytes of a copy in one request; tests use another number
- * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another one
+ * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another limit
  */
 export function createObjectStore(
   storage: ObjectStoreSettings,
@@ -291,7 +291,7 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // Used once, and its measured clock difference must not affect other clients.
+      const own = new S3Client(clientConfig(storage)); // This client is used once, and the clock difference that it measures must not affect other clients.
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),
@@ -320,13 +320,13 @@ async function copyInParts(
     }
   };
   await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
-    failed.abort(); // The other parts then stop.
+    failed.abort(); // Stops the requests for the other parts.
     throw error;
   });
   await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
-/** @throws Error if no bytes come for as long as an answer may take */
+/** @throws Error if no bytes come within the time limit of an answer */
 async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   const silence = setTimeout(() => body.destroy(new Error('The store sent no bytes in time')), answerMs);
   try {
@@ -354,7 +354,7 @@ async function abortUploads(
     });
 }
 
-/** @throws the store's error, also if another process removes the same file meanwhile */
+/** @throws the error of the store, for example if another process removes the same file at the same time */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
   await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));

@@ -36,7 +36,7 @@ export interface UploadRecord {
   length: number;
   /** The store's id of the upload; undefined if the upload has not begun. */
   multipartId: () => string | undefined;
-  /** Stores the store's id. @param multipartId undefined to abandon the upload @returns false if the record cannot change any more */
+  /** Stores the store's id. @param multipartId undefined if the upload is abandoned @returns false if the record can no longer change */
   note: (multipartId: string | undefined) => Promise<boolean>;
 }
 
@@ -90,7 +90,7 @@ export async function completeUpload(
 }
 
 /**
- * For lib-storage, which gives each of its requests the timeout of an ordinary request.
+ * Makes a client for lib-storage, which gives all its requests the timeout of an ordinary request.
  * @returns the client, with the same timeout for the completion of an upload as `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {
@@ -113,7 +113,7 @@ export class PartStore extends S3Store {
     this.extensions = ['creation', 'termination'];
   }
 
-  /** A second creation finds the first upload. */
+  /** Creates the upload, unless an earlier creation exists. A second creation finds the first upload. */
   override async create(upload: Upload): Promise<Upload> {
     return this.#record.multipartId() === undefined ? super.create(upload) : upload;
   }
@@ -133,7 +133,7 @@ export class PartStore extends S3Store {
 
   protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
     const parts = await super.retrieveParts(id, partNumberMarker);
-    if (partNumberMarker !== undefined) return parts; // A later page. Only the first call needs the result.
+    if (partNumberMarker !== undefined) return parts; // This call reads a later page of the listing. Only the first call needs the parts without a gap.
     const whole = withoutGap(parts, this.#record.length);
     this.#whole = whole.length;
     return whole;
@@ -163,7 +163,7 @@ export class PartStore extends S3Store {
           if (filled.bytes < partBytes && at < length) continue;
           await sending;
           sending = this.uploadPart(metadata, filled.buffer.subarray(0, filled.bytes), ++number);
-          sending.catch(() => {}); // awaited below, or by the next part
+          sending.catch(() => {}); // the promise is awaited below, or before the next part is sent
           filled = { buffer: filled.buffer === buffers[0] ? buffers[1] : buffers[0], bytes: 0 };
         }
       }

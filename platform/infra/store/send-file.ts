@@ -4,7 +4,7 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { SignedRequest } from './object-store.ts';
 
-/** The maximum silence of the sender or the store. The file listener ends silent senders earlier. */
+/** The maximum silence of the sender or the store. Before this time the file listener disconnects a silent sender. */
 const silenceMs = 150_000;
 
 /** `exists`: the file already exists, and stays unchanged. */

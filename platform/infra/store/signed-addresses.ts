@@ -9,7 +9,7 @@ import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-
 const goodMs = 15 * 60_000;
 /** The time for which the API returns an unchanged address. A repeated read costs little, and a browser can show its cached file. */
 const keptMs = 5 * 60_000;
-/** Only the caller's own cache stores the file, and no longer than the address is valid. */
+/** Only the cache of the caller may store the file, and only as long as the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
 /** Each entry takes about 1.5 KB with its cache key. */
 const keptAtMost = 10_000;
@@ -27,8 +27,8 @@ export interface SignedRead {
 }
 
 /**
- * @param endpoint the store's address. Its buckets are paths below it
- * @param access of a client of the store
+ * @param endpoint the address of the store. The buckets are paths below this address
+ * @param access the configuration of a client of the store
  * @returns a function that signs the address of a file, even if the file does not exist. Its result is byte for byte the result of
  * `getSignedUrl`.
  */

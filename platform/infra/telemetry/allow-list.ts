@@ -43,7 +43,7 @@ function allowedAttributes(attributes: Attributes): Record<string, string | numb
   return passed;
 }
 
-/** Statements that are not prepared, by their first word. */
+/** Matches the span of a statement that is not prepared, and captures the first word of the statement. */
 const statement = /^pg\.query:([A-Za-z_]+)/;
 
 /** Instrumentations build span names from data that they process. Names of our own spans are constants of the program. */

@@ -26,7 +26,7 @@ type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
 const ofRequest = createContextKey('club-learning request');
 
 export interface Incoming {
-  /** From now on, the servers of this process trace their requests. */
+  /** After this call, the servers of this process trace their requests. */
   attach(): void;
   /** @returns the parent context of a request; undefined for a request without a span */
   parentOf(

@@ -13,7 +13,7 @@ export interface Losses {
   report(tell: (countLoss: LostSpans) => void): void;
 }
 
-/** @param now milliseconds that never go back */
+/** @param now the clock in milliseconds, which never goes back */
 export function createLosses(now: () => number = () => performance.now()): Losses {
   let tell: ((countLoss: LostSpans) => void) | undefined;
   let toldAt = -Infinity;

@@ -15,8 +15,8 @@ import type { telemetryVariables } from './settings.ts';
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
 /**
- * The samplers of traces that begin in this service. `traceidratio` is not among them, because it decides about each span separately, which
- * tears traces apart.
+ * The samplers of traces that begin in this service. `traceidratio` is not allowed, because it decides about each span separately, so
+ * that traces would be incomplete.
  */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
@@ -29,7 +29,10 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 export interface RequestSampler extends Sampler {
   /** Whether it samples a share of the traces that begin in this service. Such traces are many, so the cost of each span matters. */
   readonly isShare: boolean;
-  /** @param parent of the request @returns whether the request gets a span; nothing is computed for an unsampled request */
+  /**
+   * @param parent the parent context of the request
+   * @returns whether the request gets a span; nothing is computed for an unsampled request
+   */
   keepsRequest(parent: Context): boolean;
 }
 

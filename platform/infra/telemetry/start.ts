@@ -24,16 +24,16 @@ import { createTracer } from './tracer.ts';
 /** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Outside of spans, and in an unsampled trace, instrumentations must do no work. */
+/** Returns whether no span is active. Instrumentations must do no work outside of spans and in an unsampled trace. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
 /** The packages that are wrapped when they are loaded. All other modules stay unwrapped, including the service's own. */
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
- * Traces this process from now on.
- * @param env if it has a mistake, nothing is traced, and the configuration reports the mistake
- * @param name of the process, unless `OTEL_SERVICE_NAME` is set
+ * Starts to trace this process.
+ * @param env the environment. If it has a mistake, nothing is traced, and the configuration reports the mistake
+ * @param name the name of the process, unless `OTEL_SERVICE_NAME` is set
  * @throws StartProblem if Node is too old for tracing
  */
 export function startTelemetry(env: Environment, name: string): void {
@@ -59,8 +59,8 @@ export function hookPackages(): void {
 }
 
 /**
- * Switches tracing on for any receiver of spans: tests have a receiver in memory.
- * @param exported the receiver of spans, in batches or one by one
+ * Switches tracing on for any receiver of spans. Tests pass a receiver in memory.
+ * @param exported the receiver of spans, which gets them in batches or one by one
  * @returns the tracer, which can also end tracing
  */
 export function traceWith(
@@ -77,7 +77,7 @@ export function traceWith(
   const sdk = new NodeSDK({
     sampler,
     resource: defaultResource().merge(resource),
-    resourceDetectors: [envDetector], // OTEL_RESOURCE_ATTRIBUTES only; the other detectors reveal users and command lines
+    resourceDetectors: [envDetector], // reads only OTEL_RESOURCE_ATTRIBUTES, because the other detectors reveal users and command lines
     metricReaders: [], // Prometheus has the metrics, and logs are lines of output.
     logRecordProcessors: [],
     textMapPropagator: null, // Receivers, the model, the payment processor and S3 get no trace ids.

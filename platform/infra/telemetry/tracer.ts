@@ -107,7 +107,7 @@ export function remote(traceparent: unknown): SpanContext | undefined {
   return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
-/** Without the message, because the message can quote a row or a request. */
+/** Marks the span as failed, without the error's message, because the message can quote a row or a request. */
 function markFailed(span: Span, error: unknown): void {
   const { code, type, name } = (error instanceof Error ? error : {}) as Partial<Record<string, unknown>>;
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -7,8 +7,8 @@ export interface ThreadBounds {
   /** The CPU milliseconds for a piece of work, without the start of its thread. */
   workMs: number;
   /**
-   * The wall-clock milliseconds, without the time in which it waits for answers. Work that did not get its CPU time by then is not the
-   * fault of the file. Four times `workMs` if absent.
+   * The wall-clock milliseconds, without the time in which it waits for answers. If work has not got its CPU time by then, the machine is
+   * too busy, and the file is not at fault. Four times `workMs` if absent.
    */
   clockMs?: number;
   maxHeapMb: number;
@@ -63,10 +63,10 @@ const keptMs = 60_000;
 /**
  * Starts threads on demand, and keeps a thread after successful work. After any other work, its thread ends.
  * @param module the module that the threads run: it calls `serveThread`
- * @param options.uses how many pieces of work a thread does before it is replaced
+ * @param options.uses the number of pieces of work that a thread does before it is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** A stack, so that the last thread is used first and surplus threads expire. */
+  /** The idle threads as a stack: the newest idle thread is used first, so surplus threads stay idle and expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {
@@ -99,7 +99,7 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
       resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
     });
     const thread: Thread = { worker, isReady: false, done: 0 };
-    worker.on('error', () => {}); // Errors of an idle thread have no receiver.
+    worker.on('error', () => {}); // Without this listener, an error of an idle thread would end the process.
     worker.on('exit', () => leave(thread));
     return thread;
   }
@@ -187,7 +187,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
         else reject(error);
       });
-      on('exit', () => reject(new Error('The thread ended without a result'))); // Messages after a result are ignored.
+      on('exit', () => reject(new Error('The thread ended without a result'))); // This has no effect if the thread has already sent a result.
       const order = async () => {
         beforeMs = await cpuMs(worker);
         if (isOver) return;
@@ -204,7 +204,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
           void order();
         });
       start();
-      // Buffers are outside the heap, so the thread's own limits do not include them.
+      // Buffers are outside the heap, so the limits of the thread do not include them.
       watch = setInterval(() => {
         worker.getHeapStatistics().then(
           ({ external_memory: bytes }) => bytes > bounds.maxBuffersMb * 1_048_576 && resolve('too_large'),

@@ -19,13 +19,13 @@ export interface Answer {
 /** The caller that requested a piece of work. */
 export interface Orderer {
   tell: (message: unknown) => void;
-  /** @returns bytes that are freed when the work ends. If the caller has none to give, they never arrive, and the thread is ended. */
+  /** @returns bytes that are freed when the work ends. If the caller cannot answer, no bytes arrive, and the caller ends the thread. */
   ask: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /**
  * Serves a module's thread. An error of `work` ends the thread.
- * @param work uses only its arguments, and the module must keep no state of it
+ * @param work the work, which uses only its arguments. The module must keep no state of the work
  */
 export function serveThread(work: (data: unknown, orderer: Orderer) => Promise<object>): void {
   const parent = parentPort;

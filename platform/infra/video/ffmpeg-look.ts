@@ -14,7 +14,7 @@ export interface FfmpegFinding {
   readonly mistakes: readonly string[];
   /** A sentence for each program of that name that is skipped. */
   readonly notes: readonly string[];
-  /** Changes when the file changes. */
+  /** A text that changes when the file changes. */
   readonly identity?: string;
 }
 
@@ -43,7 +43,7 @@ const needs: readonly Need[] = [
   { part: 'demuxer', name: 'rawvideo' },
 ];
 
-/** A busy machine takes long to encode the test picture. */
+/** The limits of the test. The time limit is long, because a busy machine takes long to encode the test picture. */
 const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
 /** Encodes four grey pictures like a video. */
 const trial = [
@@ -57,8 +57,8 @@ const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffm
 
 /**
  * Finds the program, reads its version and its parts, and makes it encode a test picture within the limits of a video. Debian's ffmpeg
- * takes a second for all of it. If several programs are on the PATH, the first that works is used.
- * @param executable a path, or a name on the PATH
+ * takes a second for the whole check. If several programs are on the PATH, the first that works is used.
+ * @param executable the path of ffmpeg, or its name on the PATH
  * @param given.env the environment of the program
  * @param given.before an earlier result, which is reused if its program worked and the file is unchanged
  */

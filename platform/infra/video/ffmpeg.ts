@@ -9,7 +9,7 @@ export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileByte
 /** `failed`: ffmpeg failed or exceeded a bound. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** Found on the PATH unless a deployment names another. */
+/** The name of ffmpeg, which is found on the PATH unless a deployment names another file. */
 export const usualFfmpeg = 'ffmpeg';
 
 /** The part of our environment that ffmpeg inherits. It contains no secret. */
@@ -17,8 +17,8 @@ const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] 
 
 /**
  * Only the file decides whether there is an ffmpeg, because an exit code does not distinguish an error of the program from a limit.
- * @param executable a path, or a name on the PATH
- * @param args of ffmpeg; `-progress` is added
+ * @param executable the path of ffmpeg, or its name on the PATH
+ * @param args the arguments of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far
  * @param options.signal ends ffmpeg
  * @throws the signal's reason
@@ -62,7 +62,7 @@ export interface Ffmpeg {
   look(options?: { anew: boolean }): Promise<boolean>;
 }
 
-/** @param onFinding receives each result that differs from the last */
+/** @param onFinding receives each result that differs from the previous result */
 export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding) => void = () => undefined): Ffmpeg {
   let finding: FfmpegFinding | undefined;
   let running: Promise<FfmpegFinding> | undefined;

@@ -34,7 +34,7 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
 
 /**
  * @param ask returns Postgres's time
- * @param clock of this process, in Unix milliseconds
+ * @param clock the clock of this process, in Unix milliseconds
  * @returns the milliseconds by which this process is ahead, negative if it is behind. It is 0 if Postgres's time is between the request and
  * the answer, however long that took. Postgres's time is rounded to whole milliseconds like this process's clock. Otherwise its fraction
  * could be later than an answer of the same millisecond.
@@ -54,15 +54,15 @@ export async function clockOffsetMs(
 /** @param offsetMs the result of {@link clockOffsetMs} */
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators */
+/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators about a wrong clock */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
 }
 
 /**
- * Compares this process's clock with Postgres's. If Postgres is unreachable, it reports nothing, because `openDatabase` will report it.
- * @throws StartProblem if they are more than 60 s apart (DEC-99)
+ * Compares this process's clock with Postgres's. An unreachable Postgres is not reported here, because `openDatabase` reports it.
+ * @throws StartProblem if the clocks are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });

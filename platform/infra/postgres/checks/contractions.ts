@@ -13,8 +13,8 @@ const lookEveryMs = 1_000;
 /**
  * Runs before the pending migrations. It waits until every running process is new enough for each of them. From then on older versions do
  * not start.
- * @param withinMs how long to wait
- * @throws StartProblem names the processes that still run then
+ * @param withinMs the maximum wait in milliseconds
+ * @throws StartProblem with the names of the processes that still run after the wait
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
@@ -54,9 +54,9 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
  * Records in Postgres that the process runs, and checks the schema again. Either a contracting migration has seen this heartbeat, or this
  * check sees the migration.
  * @param process.name `api` or `worker`
- * @param process.build undefined in a checkout
+ * @param process.build the running build; undefined in a checkout
  * @param onFailure receives the error of a later heartbeat
- * @returns stops the heartbeats and records the end of the process
+ * @returns a function that stops the heartbeats and records the end of the process
  * @throws StartProblem if the schema lacks something that this build reads
  */
 export async function beginRunning(

@@ -34,7 +34,7 @@ export async function missingLimits(client: pg.Client): Promise<string[]> {
   return statements.filter((_, index) => wrong.some(({ name }) => name === names[index]));
 }
 
-/** Connects, runs the work, and closes the connection. @returns the result of the work */
+/** Opens a connection, runs the work with it, and closes the connection. @returns the result of the work */
 export async function withClient<T>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<T>,

@@ -16,9 +16,9 @@ export interface RunningProcess extends Build {
 /**
  * Writes a heartbeat immediately, and every 10 s.
  * @param name `api` or `worker`
- * @param build undefined in a checkout, which writes no heartbeat
+ * @param build the running build; undefined in a checkout, which writes no heartbeat
  * @param onFailure receives the error of a heartbeat that could not be written
- * @returns stops it and records the end of the process
+ * @returns a function that stops the heartbeats and records the end of the process
  */
 export async function keepBeating(
   db: Queries,

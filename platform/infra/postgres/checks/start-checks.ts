@@ -12,7 +12,7 @@ import { missingLimits, withClient } from './role-limits.ts';
 
 /** The time that the NOTIFY of the check may take to arrive. */
 const hearWithinMs = 3_000;
-/** The number of tries, because other clients of a pooler may hide a prepared statement once. */
+/** The number of tries of the check of poolers. One try is not enough, because other clients of the pooler may hide the fault once. */
 const tries = 3;
 
 /** SQLSTATEs of Postgres: the prepared statement already exists; it does not exist. */
@@ -33,7 +33,7 @@ export const schemaBehind = (): string => `The schema is behind this version: ru
 
 /**
  * Checks the clock, the schema, the limits of the role, prepared statements, and whether a listener receives notifications.
- * @param build that reads the schema; undefined in a checkout
+ * @param build the build that reads the schema; undefined in a checkout
  * @returns a sentence for each mistake, which says what to do
  */
 export async function databaseMistakes(
@@ -46,7 +46,7 @@ export async function databaseMistakes(
       url,
       async (client) => {
         const clock = clockMistakes(database);
-        // One after another, because the checks share a connection.
+        // The checks run one after another, because they share a connection.
         const checks = [
           await asFarAsPossible(schemaMistakes(client, build)),
           await asFarAsPossible(limitMistakes(client)),

@@ -8,7 +8,7 @@ import { isKnownHere } from '../../../core/time/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/** How far ahead zones are compared. The longest waits of automations and the end of the next year are inside this time. */
+/** The number of days for which zones are compared. It includes the longest waits of automations and the end of the next year. */
 const comparedDays = 730;
 /** The maximum number of zones to compare, more than the IANA database has. */
 const mostZones = 1_000;
@@ -22,7 +22,7 @@ interface Sample {
   offset: number;
 }
 
-/** A zone that differs, and the first compared instant with a difference. Offsets in seconds. */
+/** A zone whose offsets differ, and the first compared instant with a difference. The offsets are in seconds. */
 export interface Difference {
   zone: string;
   at: Date;
@@ -33,7 +33,7 @@ export interface Difference {
 export interface ZoneReport {
   /** Zones of clubs and mentorships that Node does not know. Their clocks show UTC. */
   unknownHere: readonly string[];
-  /** Zones that Postgres does not know. */
+  /** Zones in use that Postgres does not know. */
   unknownThere: readonly string[];
   differing: readonly Difference[];
 }
@@ -71,7 +71,10 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
   );
 }
 
-/** Each day, and both sides of each clock change that Node knows. This finds a change on another day or at another hour. */
+/**
+ * Returns an instant of each day, and the instants before and after each clock change that Node knows. These samples show a change that
+ * Postgres makes on another day or at another hour.
+ */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;
   const offsetAt = (ms: number) => localAt(zone, new Date(ms)).offsetNanoseconds / 1e9;

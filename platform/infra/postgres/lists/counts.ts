@@ -8,9 +8,9 @@ import type { Id } from '../../../core/ids.ts';
 export interface Tallied {
   list: TalliedList;
   clubId: Id;
-  /** Only the records of this delivery (enrollments) or course (certificates). */
+  /** Limits the count to the records of this delivery (enrollments) or course (certificates). */
   subjectId?: Id | undefined;
-  /** Only verified or unverified students, or only revoked or valid enrollments or certificates. */
+  /** Limits the count to verified or unverified students, or to revoked or valid enrollments or certificates. */
   marked?: boolean | undefined;
 }
 

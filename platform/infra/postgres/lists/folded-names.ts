@@ -11,8 +11,8 @@ const ascii = /^[\u0000-\u007F]*$/;
 
 /**
  * The condition that a name contains a text, as typed or in its usual spelling.
- * @param column with its alias, such as `student.name`; `student.name_folded` must exist too
- * @param typed normalized like such names before they are written
+ * @param column the column with its alias, such as `student.name`; `student.name_folded` must exist too
+ * @param typed the searched text, normalized like names before they are written
  */
 export function nameMatches(column: string, typed: string): Sql {
   const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;
@@ -27,8 +27,8 @@ const batch = 1_000;
 
 /**
  * Folds one batch of the names that are older than the triggers. Safe to repeat and to run twice at the same time.
- * @param columns of names, each with a column `…_folded` and a trigger that writes it
- * @returns how many rows were folded, and whether more may remain
+ * @param columns the columns of names, each with a column `…_folded` and a trigger that writes the folded name
+ * @returns the number of rows that were folded, and whether more rows may remain
  */
 export async function foldOldNames(
   db: Database,

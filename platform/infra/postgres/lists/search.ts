@@ -21,7 +21,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // enough to find 1,000 if one of 30 records matches
+  walk: 40_000, // enough to find 1,000 records if one of 30 records matches
   walkWithoutIndex: 10_000,
 };
 
@@ -46,8 +46,8 @@ function makesTrigrams(text: string): boolean {
  * Finds the newest records that match, at most 1,000. If the newest records contain too few matches, a trigram index finds the rest. A
  * text without a trigram is searched only among the newest 10,000.
  * @param text the search text as typed
- * @param rules how many records are read and found
- * @returns their ids, newest first
+ * @param rules the limits of the records that are read and found
+ * @returns the ids of the found records, newest first
  */
 export async function search(
   db: Queries,
@@ -92,7 +92,10 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
   return found.map(({ id }) => id);
 }
 
-/** The order is applied outside, so that no plan reads the whole list in order in the expectation of an early match. */
+/**
+ * An outer query sorts the matches. Otherwise Postgres may choose a plan that reads the whole list in its order, because it expects an
+ * early match.
+ */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
   const alias = raw(list.alias);
   const orderedBy = raw(list.orderedBy);

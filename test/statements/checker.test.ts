@@ -67,7 +67,7 @@ describe('the check of declared rows', () => {
   it('lists declared rows whose statements no record contains', async () => {
     const none = await checkRows([], { declared, describer });
     const some = await checkRows(await recorded(...Object.values(right)), { declared, describer });
-    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 2); // callers of generic helpers declare two rows, which the list omits
+    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 2); // the list omits two rows of generic helpers
   });
 
   it('does not check statements of files that changed after the recording', async () => {

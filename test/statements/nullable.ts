@@ -386,7 +386,7 @@ function textOf(value: TreeValue): string | undefined {
   return bytes && Buffer.from(bytes.slice(lengthBytes).map(Number)).toString();
 }
 
-/** @returns the scope of the parts `…` in `x IS NULL OR …` and `x IS NOT NULL AND …`, which matter only if `x` is not null */
+/** @returns the scope of the part `…` in `x IS NULL OR …` and `x IS NOT NULL AND …`. In this part, `x` counts as not null */
 function besides(scope: Scope, expression: TreeNode): Scope {
   const { boolop } = expression.fields;
   const deciding = boolop === 'or' ? 0 : boolop === 'and' ? 1 : undefined;

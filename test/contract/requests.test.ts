@@ -139,7 +139,7 @@ describe('bounds of values', () => {
     ],
   ];
   for (const [limit, within, beyond] of bodies) {
-    it(`accept a value at ${limit}, and refuse a value beyond it`, () => {
+    it(`accept values at a limit, and refuse values beyond it: ${limit}`, () => {
       expect(within.map(kindOf)).to.deep.equal(within.map(() => 'accepted'));
       expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
     });
@@ -393,7 +393,7 @@ describe('the checks of all operations', () => {
   it('allow unknown properties only in notices whose format a platform defines', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
-      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // its format is defined here
+      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // our own format
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
       const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';
       const schema = contractDocument.components.schemas[reference.split('/').at(-1) ?? ''];

@@ -207,7 +207,7 @@ describe('agents', () => {
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('returns 402 feature_not_in_plan only for publishing, on a plan without agents', async () => {
+    it('returns 402 feature_not_in_plan on a plan without agents only for publishing', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
@@ -243,7 +243,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/agents', () => {
-    it('lists the published agents that the student may use now, newest first, in short form', async () => {
+    it('lists the published agents that the student may use now, newest first, without details', async () => {
       const student = await buildStudent(club.id);
       const list = async (query = '') =>
         (await call('GET', `/v1/clubs/${club.id}/classroom/agents${query}`, { token: student.token })).body;

@@ -15,8 +15,8 @@ const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
 /**
- * By chance, p is at most 0.01 in one of a hundred rounds, and in three rounds in a row once in a million runs. A real difference would
- * be visible in all rounds.
+ * A round has p of at most 0.01 by chance in one of a hundred rounds. Three such rounds in a row happen once in a million runs. A real
+ * difference would be visible in all rounds.
  */
 const rounds = 3;
 

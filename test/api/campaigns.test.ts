@@ -274,7 +274,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('shows the e-mail for one student, and a general e-mail', async () => {
+    it('prevent previews, and a complete draft has a preview for one student and a general preview', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();

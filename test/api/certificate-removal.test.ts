@@ -1,4 +1,4 @@
-/** Tests how a student's correction and removal change the student's certificates. */
+/** Tests how certificates change when their student is corrected or removed. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -171,7 +171,7 @@ describe('courses', () => {
       expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
     });
 
-    it('sets published_at when the course is published first, and keeps it afterwards', async () => {
+    it('sets published_at at the first publication, and keeps it afterwards', async () => {
       const { id } = (await create({ title: 'Knots' })).body.data;
       const publishedAt = async (status: string) => {
         clock.advance(1_000);

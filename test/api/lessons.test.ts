@@ -108,7 +108,7 @@ describe('lessons', () => {
       );
     });
 
-    it('sets published_at when a lesson is published first, and removes it when it is unpublished', async () => {
+    it('sets published_at at the first publication, and removes it when the lesson is unpublished', async () => {
       const { id } = (await create({ title: 'Bend' })).body.data;
       const since = async (published: boolean): Promise<string | undefined> => {
         clock.advance(1_000);
@@ -187,7 +187,7 @@ describe('lessons', () => {
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });
 
-      it('accepts a change before the removal, which then removes the changed lesson', async () => {
+      it('accepts a change before the removal, and then removes the changed lesson', async () => {
         expect(await statusesInOrder(publication, removal)).to.deep.equal([200, 204]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });

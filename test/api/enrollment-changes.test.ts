@@ -146,7 +146,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('returns 409 already_enrolled for a new end of an ended enrollment if another one is active', async () => {
+    it('returns 409 already_enrolled for a new end of an ended enrollment beside an active enrollment', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;

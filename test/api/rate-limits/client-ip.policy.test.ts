@@ -74,7 +74,7 @@ describe('client address', () => {
     });
   }
 
-  it('does not change by any text that a client writes into X-Forwarded-For', () => {
+  it('does not depend on the text that a client writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -99,7 +99,7 @@ describe('the subject of a limit per IP', () => {
     expect(subjectsOf('203.0.113.8')).to.deep.equal(['203.0.113.8 x1']);
   });
 
-  it('is the /64 network of an IPv6 address, and then its /48 at ten times the limit (DEC-30)', () => {
+  it('is the /64 network of an IPv6 address, and also its /48 at ten times the limit (DEC-30)', () => {
     const networks = ['2001:db8:1:2::/64 x1', '2001:db8:1::/48 x10'];
     expect(subjectsOf('2001:db8:1:2:3:4:5:6')).to.deep.equal(networks);
     expect(subjectsOf('2001:db8:1:2:ffff::1')).to.deep.equal(networks);
@@ -132,7 +132,7 @@ describe('networkOf', () => {
     expect(networkOf('::ffff:203.0.113.7')).to.equal('203.0.113.0/24');
   });
 
-  it('returns a text that is no address unchanged', () => {
+  it('returns a text unchanged if it is not an address', () => {
     expect(networkOf(unknownClient)).to.equal(unknownClient);
   });
 });

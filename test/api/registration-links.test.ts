@@ -47,7 +47,7 @@ describe('registration links', () => {
       expect(codes[0]).to.not.equal(codes[1]);
     });
 
-    it('returns 409 code_taken for a code of this club in any letter case, but not of another club', async () => {
+    it('returns 409 code_taken for a code of this club in any letter case, but not for another club’s code', async () => {
       await create({ code: 'Springtime' });
       const before = await rowCounts();
       await eachCase(['Springtime', 'SPRINGTIME'], async (code) => expectError(await create({ code }), 'code_taken'));

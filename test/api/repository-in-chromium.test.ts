@@ -18,7 +18,7 @@ describe('the archive of a repository in Chromium', function () {
   const openPage = useBrowser();
   let line: http.Server;
   let origin = '';
-  /** `Range` and `If-Range` of each request, and the status of its answer. */
+  /** The headers `Range` and `If-Range` of each request, and the status of the answer. */
   let requests: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
 
   /** Forwards requests. Cuts the connection after a part of the first answer. */

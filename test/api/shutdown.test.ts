@@ -6,7 +6,7 @@ import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { expect } from 'chai';
 
 describe('the graceful stop of the API', () => {
-  it('ends readiness first, then answers the requests in flight, and then closes the port', async () => {
+  it('first ends readiness, then answers the requests in flight, and then closes the port', async () => {
     const api = await startApi(await testConfig());
     const base = `http://127.0.0.1:${api.port}`;
     const club = await buildClub();

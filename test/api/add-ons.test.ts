@@ -116,7 +116,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });
 
-    it('wakes the workflow before it charges, so that a crash of the API leaves no purchase open', async () => {
+    it('wakes the workflow before it charges, so that a crash of the API cannot leave a purchase open', async () => {
       stripe.delayMs = 300;
       const id = newId();
       const buying = buy(id);

@@ -170,7 +170,7 @@ describe('agent conversations', () => {
       expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
     });
 
-    it('returns 404 for an unknown conversation, and for one of another student or another club', async () => {
+    it('returns 404 for an unknown conversation, and for a conversation of another student or club', async () => {
       const { conversationId } = await classroom.ask();
       const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       const elsewhere = await openAskingClassroom();

@@ -243,7 +243,7 @@ describe('agent material', () => {
       expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
 
-    it('returns 404 for an unknown source and for one of another agent or club, and wakes nothing', async () => {
+    it('returns 404 for an unknown source and a source of another agent or club, and wakes nothing', async () => {
       const other = await buildAgent(club.id);
       await setMaterial({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;

@@ -118,7 +118,7 @@ describe('agents', () => {
       expect((await callsOf(await buildClub())('POST', '/agents', body)).status).to.equal(201);
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       await eachCase(within, async (body) => expect((await create({ name: 'Bosun', ...body })).status).to.equal(201));
       const before = await rowCounts();
       await eachCase(beyond, async (body) => expectError(await create({ name: 'Bosun', ...body }), 'invalid_request'));
@@ -230,7 +230,7 @@ describe('agents', () => {
       expect((await change(data.id, { public_id: 'mate' })).status).to.equal(200);
     });
 
-    it('returns 422 for a field beyond its bounds and an empty change, and 400 for an unknown field', async () => {
+    it('returns 422 for a field outside its bounds or an empty change, and 400 for an unknown field', async () => {
       const { data } = (await create({ name: 'Bosun' })).body;
       await eachCase(within, async (body) => expect((await change(data.id, body)).status).to.equal(200));
       const before = (await write('GET', `/agents/${data.id}`)).body;

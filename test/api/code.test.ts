@@ -190,7 +190,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code of another request of the account, even if the other request has no tries left', async () => {
+    it('accepts the code of another request for the account, even if no tries are left for that request', async () => {
       const request = await asking();
       const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
@@ -299,7 +299,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('refuses a request with a withheld mail after 25 wrong codes of a network or 100 of all in a day', async () => {
+    it('is returned for a request with a withheld mail after 25 wrong codes of a network, or 100 of all', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;

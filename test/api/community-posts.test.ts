@@ -61,7 +61,7 @@ const bodiesOf = async (list: Promise<{ body: { data: { body?: string }[]; total
 describe('posts of spaces', () => {
   beforeEach(begin);
 
-  it('creates a post, and shows it to its author, others and administrators', async () => {
+  it('creates a post, and shows it to its author, other students and administrators', async () => {
     const { status, body } = await mine.publish(space.id, { title: ' The  knot ', body: 'It *holds*.' });
     expect(status).to.equal(201);
     const { id, public_id: publicId, created_at: createdAt } = body.data;
@@ -372,7 +372,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.unreactToComment(publicId, comment)).body.data.reactions).to.deep.equal([]);
   });
 
-  it('sets `unread` for visible posts of others after the read mark, unless the space is muted (COMM-1)', async () => {
+  it('sets `unread` for other people’s posts after the read mark, unless the space is muted (COMM-1)', async () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
@@ -459,7 +459,7 @@ describe('files of posts', () => {
 describe('moderation of posts and comments', () => {
   beforeEach(begin);
 
-  it('hides posts from others, pins, locks and deletes, and stores each action as a row (COMM-13)', async () => {
+  it('hides posts from other people, pins, locks and deletes, and stores each action (COMM-13)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const action of ['hide', 'pin', 'lock'])

@@ -83,7 +83,7 @@ describe('courses', () => {
       });
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       const within = [
         { public_id: 'a' },
         { public_id: 'A'.repeat(32) },

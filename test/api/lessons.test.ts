@@ -69,7 +69,7 @@ describe('lessons', () => {
       expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       const within = [
         { public_id: 'a'.repeat(32) },
         { points: 0 },

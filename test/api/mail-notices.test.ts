@@ -121,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('of SES record deliveries, bounces and complaints, by tag, header and the id in the SMTP reply', async () => {
+  it('record deliveries, bounces and complaints of SES by tag, header and the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [

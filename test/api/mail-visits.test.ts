@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('by machines are counted separately, and do not set opened_at and clicked_at', async () => {
+  it('are counted separately for machines, and then do not set opened_at and clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -130,7 +130,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('to several links within 2 seconds count as visits by a machine, including the first visit', async () => {
+  it('count as visits by a machine if they follow several links within 2 seconds', async () => {
     await send();
     const { links } = addressesIn(mail);
     await visit(links[0]);

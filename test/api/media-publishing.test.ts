@@ -329,7 +329,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await moves()).to.deep.equal([]);
     });
 
-    it('waits while the file is processed, and does not publish a content that changed meanwhile', async () => {
+    it('waits while the file is processed, also if the processing starts during the copy', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();

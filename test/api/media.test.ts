@@ -280,7 +280,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...media, ...asListed });
     });
 
-    it('downloads a file under its original name, whatever its characters', async () => {
+    it('downloads a file under its original name, which may contain any characters', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',

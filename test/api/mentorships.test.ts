@@ -272,7 +272,7 @@ describe('mentorships', () => {
       expect(listed).to.deep.include({ id, student: { id: ada.id, name: listed.student.name, email: ada.email } });
     });
 
-    it('returns 422 for a time in the past, off the grid, before the notice or beyond the horizon (MENT-5)', async () => {
+    it('returns 422 for a time that is past, off the grid, within the notice or too far ahead (MENT-5)', async () => {
       const mentorship = await offered({ noticeMinutes: 120, horizonDays: 2 });
       const before = await rowCounts();
       const times = [inHours(-5), new Date(inHours(4).getTime() + 10 * minute), inHours(0), inHours(49)];
@@ -471,7 +471,7 @@ describe('mentorships', () => {
       expectError(await book(ada, mentorship, inHours(9), { replaces: one }), 'session_state');
     });
 
-    it('returns 429 rate_limited beyond 30 bookings and cancelations in an hour (LIM-10)', async () => {
+    it('returns 429 rate_limited after 30 bookings and cancelations in an hour (LIM-10)', async () => {
       const mentorship = await offered({ maxUpcoming: 1 });
       const answers: number[] = [];
       for (let turn = 0; turn < 15; turn++) {

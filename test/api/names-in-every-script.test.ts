@@ -154,7 +154,7 @@ describe('names in every script (DEC-189)', function () {
       expect(read.size).to.equal(new Set(names).size);
     });
 
-    (whyNoPython === undefined ? it : it.skip)('are sender and subject for Python’s parser', async () => {
+    (whyNoPython === undefined ? it : it.skip)('are read as sender and subject by Python’s parser', async () => {
       const script = `import email, email.utils, glob, json, sys
 from email.header import decode_header, make_header
 words = lambda text: str(make_header(decode_header(text)))
@@ -175,7 +175,7 @@ print(json.dumps(found))`;
   });
 
   (whyNoPython === undefined ? it : it.skip)(
-    'are names in a ZIP archive for Python, except characters that file systems refuse',
+    'are file names in a ZIP archive for Python, except characters that file systems refuse',
     async () => {
       const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');

@@ -52,7 +52,7 @@ describe('a write with a session', () => {
     expect([answer.status, (await titles()).includes('Weaving'), seconds]).to.deep.equal([201, true, []]);
   });
 
-  it('commits once for 40 calls at the same time, with a pool of 20 connections', async () => {
+  it('commits once for each of 40 simultaneous calls, with a pool of 20 connections', async () => {
     const calls = Array.from({ length: 40 }, (_, number) =>
       callAt(api.base, 'POST', `/v1/clubs/${club.id}/tags`, {
         token: club.owner.token,

@@ -349,7 +349,7 @@ describe('rate limits', function () {
       await proxied.stop();
     });
 
-    it('is the peer’s address without a trusted proxy, whatever the header contains', async () => {
+    it('is the peer’s address without a trusted proxy, for any content of the header', async () => {
       const direct = await start({ TRUSTED_PROXIES: '' });
       for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
       await expectLimited(post('/v1/auth/sign-in'), minute, direct);

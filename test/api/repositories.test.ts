@@ -157,7 +157,7 @@ describe('repositories', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/repositories/{repositoryId}/items', () => {
-    it('sets the files in their order, and keeps added_at of files that stay', async () => {
+    it('sets the files in their order, and keeps added_at of files that remain', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const files = [await buildMedia(club.id), await buildMedia(club.id), await buildMedia(club.id)].map(
         (file) => file.id,

@@ -77,7 +77,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('of strangers do not lock out a device that had a session, from any address', async () => {
+      it('do not lock out a device that had a session, if strangers send them from any address', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -105,7 +105,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('of a known device have a separate limit, which strangers cannot use up', async () => {
+      it('have a separate limit for a known device, which strangers cannot use up', async () => {
         const { body } = await signIn(mine);
         const device: string = body.data.device_token;
         for (let n = 0; n < 10; n += 1)

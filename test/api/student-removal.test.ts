@@ -261,7 +261,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await mailsTo(id)).to.deep.equal([]);
   });
 
-  it('ends a session that is used at the same time', async () => {
+  it('ends a session that is used during the removal', async () => {
     const club = await buildClub();
     const { id, token } = await buildStudent(club.id);
     await Promise.all([remove(club, id), ...[1, 2, 3].map(() => call('GET', '/v1/auth/session', { token }))]);

@@ -221,7 +221,7 @@ describe('tags', () => {
       expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
     });
 
-    it('returns 422 for points beyond their bounds and an empty change', async () => {
+    it('returns 422 for points outside their bounds and for an empty change', async () => {
       await eachCase([-1, 1_000_000_001], async (points) =>
         expectError(await calls.createLevel('Off', points), 'invalid_request'),
       );

@@ -198,7 +198,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('returns 409 for a suppression by hand beyond the bound of suppressions (CAMP-44)', async () => {
+  it('returns 409 for a suppression by hand above the limit of suppressions (CAMP-44)', async () => {
     const add = (email: string, most?: number) =>
       addSuppression(deps, club.id, email, new Date(), most).then(
         ({ reason }) => reason,

@@ -44,7 +44,7 @@ describe('the record of a webhook endpoint', () => {
     expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
   });
 
-  it('counts failures in a row and pending retries, and shows the time of the first as failing_since', async () => {
+  it('counts failures in a row and pending retries, and shows when they began as failing_since', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
     expectTime(since, clock.now().getTime());

@@ -320,7 +320,7 @@ describe('the state of a webhook endpoint', () => {
   });
 
   describe('two simultaneous operations', () => {
-    /** The result of each order, from an enabled endpoint with two pending deliveries. */
+    /** The result for each order of two operations on an enabled endpoint with two pending deliveries. */
     const orders = [
       { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },
       { first: 'enable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },

@@ -169,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     }
 
-    it('is returned if a simultaneous disable is first', async () => {
+    it('is returned if a simultaneous disable precedes the recovery', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
       if (!late) throw new Error('Two requests returned fewer than two answers');
@@ -177,7 +177,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('is not returned if a simultaneous disable is second, which cancels the recovered deliveries', async () => {
+    it('is not returned if the recovery precedes a simultaneous disable, which cancels the deliveries', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
@@ -193,7 +193,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('returns 422 with the field’s name for a date in the future or beyond the contract’s years', async () => {
+    it('returns 422 with the field’s name for a future date or a year that the contract does not allow', async () => {
       await eachCase([ago(-minute), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');

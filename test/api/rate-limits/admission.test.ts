@@ -285,7 +285,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('count for the student if a change is refused, and not against other students’ next window', async () => {
+    it('count for the student if a change is refused, and not in the next window of other students', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -376,7 +376,7 @@ describe('admission of calls', function () {
       await passes(60, call('PATCH', '/v1/me', { ip }));
     });
 
-    it('count once against a limit per IP, like accepted calls', async () => {
+    it('count once, and not twice, against a limit per IP address', async () => {
       const ip = anyIp();
       await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
       await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));

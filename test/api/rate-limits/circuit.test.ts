@@ -86,7 +86,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('fails at the deadline if the store does not answer, and leaves no timer behind', () =>
+  it('fails at the deadline if the store does not answer, and leaves no running timer', () =>
     withTimersStopped(async (advance) => {
       const through = circuit();
       const { promise, reject } = Promise.withResolvers<never>();

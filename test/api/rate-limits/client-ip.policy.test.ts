@@ -9,7 +9,7 @@ describe('client address', () => {
   const table: readonly [string, string | undefined, string | undefined, readonly string[], string][] = [
     ['is the peer without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
     [
-      'is a peer that is no trusted proxy, whatever the header contains',
+      'is a peer that is not a trusted proxy, for any content of the header',
       '203.0.113.7',
       '198.51.100.1',
       proxies,

@@ -150,11 +150,11 @@ describe('the published contract', () => {
 
   it('shows tokens and secrets in their real forms', () => {
     const forms: Record<string, RegExp> = {
-      'of a session': /^cls_[\w-]{43}$/,
-      'of a mail, and of a sales connection': /^[\w-]{43}$/,
-      'of an unsubscribe link of a campaign': /^A[AQ][\w-]{42}$/,
-      'of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
-      'that an administrator has chosen': /^a-key-of-your-own$/,
+      'a token of a session': /^cls_[\w-]{43}$/,
+      'a token of a mail or of a sales connection': /^[\w-]{43}$/,
+      'a token of an unsubscribe link': /^A[AQ][\w-]{42}$/,
+      'a secret of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
+      'a secret that an administrator has chosen': /^a-key-of-your-own$/,
     };
     const text = JSON.stringify(contractDocument);
     const exampleSecrets = [...text.matchAll(/"(?:token|secret)":"([^"]*)"/g)].map(([, token = '']) => token);

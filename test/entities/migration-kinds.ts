@@ -19,7 +19,7 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
-  /** Checks that the migration replaces under the same name. The new check must allow everything that the former check allowed. */
+  /** CHECK constraints that the migration replaces under the same name. The new constraint must allow all that the old one allowed. */
   const checks = statements.map((statement) =>
     nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
   );

@@ -31,7 +31,7 @@ export function reaches(file: string, modules: readonly string[], reachable = ne
   return does;
 }
 
-/** Returns the imported files. Tests about imports contain imports inside texts, whose files do not exist and are ignored. */
+/** Returns the imported files. A text in a test may look like an import. Its file does not exist, so the import is ignored. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(projectDirectory, file), 'utf8');
   return [...text.matchAll(importing)]

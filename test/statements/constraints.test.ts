@@ -13,7 +13,7 @@ const implied = (
   return impliedNotNull(constraintsIn(definition), known);
 };
 
-describe('columns that CHECK constraints make not null', () => {
+describe('the columns that are not null because of CHECK constraints', () => {
   it('are found by a constraint that makes two tests equal', () => {
     const definition = 'CHECK (((removed_at IS NULL) = (email IS NOT NULL)))';
     expect(implied(definition, { isNull: ['removed_at'] })).to.deep.equal(['email']);

@@ -52,7 +52,7 @@ describe('agents', () => {
 
   describe('POST /v1/clubs/{clubId}/agents', () => {
     describe('201', () => {
-      it('creates a draft with defaults, and returns the whole record as later reads do', async () => {
+      it('creates a draft with defaults, and returns the same whole record as later reads', async () => {
         const { status, body } = await create({ name: '  Bosun   Bill ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -134,7 +134,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents', () => {
-    it('lists this club’s agents without instructions, newest first, by status, in pages', async () => {
+    it('lists this club’s agents without instructions, newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/agents', { name: 'Stranger' });
       for (const name of ['First', 'Second', 'Third']) {
         await create({ name, instructions: 'Be brief.' });

@@ -55,7 +55,7 @@ describe('automations', () => {
       expect([created.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
     });
 
-    it('lists automations newest first, by status, in pages', async () => {
+    it('lists automations newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/workflows', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       await publish(first);

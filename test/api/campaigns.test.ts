@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('creates a campaign with the sent fields, and returns it as later reads do', async () => {
+    it('creates a campaign with the sent fields, and returns the same record as later reads', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -55,7 +55,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body).to.deep.equal(body);
     });
 
-    it('lists campaigns newest first, by status, in pages', async () => {
+    it('lists campaigns newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/campaigns', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       const ids = async (query: string) => {
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('cause 422 with the field for a schedule without recipients, which writes nothing', async () => {
+    it('cause 422 with the name of the field if a campaign without recipients is scheduled', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -396,7 +396,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('includes a change, deletion or second start after the draft, with 409 campaign_not_draft', async () => {
+    it('includes changing, deleting or starting a campaign that is no draft, with 409 campaign_not_draft', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();

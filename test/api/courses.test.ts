@@ -21,7 +21,7 @@ describe('courses', () => {
 
   describe('POST /v1/clubs/{clubId}/courses', () => {
     describe('201', () => {
-      it('creates a draft without modules, and returns the whole record as later reads do', async () => {
+      it('creates a draft without modules, and returns the same whole record as later reads', async () => {
         const { status, body } = await create({ title: '  Knots   for Beginners ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -115,7 +115,7 @@ describe('courses', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/courses', () => {
-    it('lists the club’s courses without outlines, newest first, by status, in pages', async () => {
+    it('lists the club’s courses without outlines, newest first, filtered by status, in pages', async () => {
       for (const title of ['First', 'Second', 'Third']) {
         await create({ title });
         clock.advance(1_000);

@@ -23,7 +23,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/deliveries', () => {
-    it('creates a delivery, returns the whole record as later reads do, and raises no fact', async () => {
+    it('creates a delivery, returns the same whole record as later reads, and raises no fact', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { status, body } = await send('POST', '/deliveries', {

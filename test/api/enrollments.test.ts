@@ -105,7 +105,7 @@ describe('enrollments', () => {
       expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
     });
 
-    it('returns 409 already_enrolled and changes nothing, and returns 201 once the enrollment has ended', async () => {
+    it('returns 409 already_enrolled without a change, and returns 201 once the enrollment has ended', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();

@@ -24,7 +24,7 @@ describe('lessons', () => {
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
   describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-    it('creates an unpublished lesson, and returns the whole record as later reads do', async () => {
+    it('creates an unpublished lesson, and returns the same whole record as later reads', async () => {
       const { status, body } = await create({ title: ' Sheet  bend ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;

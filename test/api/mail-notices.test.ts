@@ -144,7 +144,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect((await postSes({ Type: 'UnsubscribeConfirmation' })).status).to.equal(202);
   });
 
-  it('are refused with 400 for a forged SNS message or another topic, which confirms nothing', async () => {
+  it('are refused with 400 if an SNS message is forged or has another topic, and confirm nothing', async () => {
     await send(1);
     const before = await rowCounts();
     sns.asked.length = 0;

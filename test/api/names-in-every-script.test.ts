@@ -134,7 +134,7 @@ describe('names in every script (DEC-189)', function () {
       return (await readdir(at)).map((file) => path.join(at, file));
     };
 
-    it('are in headers of ASCII, from which a MIME parser reads sender and subject', async () => {
+    it('are encoded in ASCII headers, from which a MIME parser reads sender and subject', async () => {
       const read = new Set<string>();
       for (const file of await sources()) {
         const bytes = await readFile(file);

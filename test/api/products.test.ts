@@ -17,7 +17,7 @@ describe('products of sales platforms', () => {
     send = callsOf(club);
   });
 
-  it('creates a product, and returns the whole record with its mapping as later reads do', async () => {
+  it('creates a product, and returns the same record with its mapping as later reads', async () => {
     const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
@@ -35,7 +35,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
   });
 
-  it('lists the club’s products newest first, by platform, in pages', async () => {
+  it('lists the club’s products newest first, filtered by platform, in pages', async () => {
     await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     const first = (await create()).body.data.id;
     const second = (await create({ platform: 'bazaar' })).body.data.id;

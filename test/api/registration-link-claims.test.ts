@@ -224,7 +224,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('creates 3 accounts for ten simultaneous sign-ups with 3 uses, and no rows for the other seven', async () => {
+    it('creates 3 accounts for ten simultaneous sign-ups if the link has 3 uses, and no other row', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);

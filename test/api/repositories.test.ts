@@ -74,7 +74,7 @@ describe('repositories', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
-    it('creates a draft without files, and returns it as later reads do', async () => {
+    it('creates a draft without files, and returns the same record as later reads', async () => {
       const { status, body } = await create({ title: '  Knot   cards ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -104,7 +104,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/repositories', () => {
-    it('lists repositories newest first, by status, with counts and covers, without files', async () => {
+    it('lists repositories newest first, filtered by status, with counts and covers, without files', async () => {
       const reference = await buildMedia(club.id);
       const file = await buildHostedFile(club.id, 'cards.txt', 'A bowline');
       const old = await buildRepository(club.id, { status: 'draft', createdAt: new Date('2026-01-01T00:00:00Z') });

@@ -119,7 +119,7 @@ describe('agent images', () => {
     it('counts an image that is being processed', async () => {
       const [first] = await reserved(20);
       const source = await testDatabase();
-      // The state of an image that is being processed, which does not expire.
+      // An image that is being processed has no time of erasure.
       await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [first?.id]);
       expectError(await reserving(uploader, picture), 'too_many_images');
     });

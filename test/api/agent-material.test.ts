@@ -156,7 +156,7 @@ describe('agent material', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-    it('lists this agent’s sources with the state of their indexing, newest first, filtered by status, in pages', async () => {
+    it('lists this agent’s sources with their indexing state, newest first, filtered by status, in pages', async () => {
       const other = await buildAgent(club.id);
       await setMaterial({ course_ids: [course.id] }, other.id);
       const [lesson] = lessonIds();

@@ -81,7 +81,7 @@ describe('letters that no font has (CERT-5)', () => {
     expect(await issueCertificateByHand(club, { student })).to.not.have.property('warnings');
   });
 
-  it('are searched again for a new version of the certificate', async () => {
+  it('are searched again when the certificate gets a new version', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const { id } = await issueCertificateByHand(club, { student });

@@ -30,7 +30,7 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     body: { club_id: clubId, email, code_id: codeId, code },
     ...(ip !== undefined && { ip }),
   });
-/** The id of this request, with the code of another request. */
+/** Returns this request with a wrong code, which is the next number. */
 const wrong = (request: Asked): Asked => ({
   ...request,
   code: String((Number(request.code) + 1) % 1_000_000).padStart(6, '0'),
@@ -190,7 +190,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code of another request for the account, even if no tries are left for that request', async () => {
+    it('accepts the code of another request for the account, even if that request has no tries left', async () => {
       const request = await asking();
       const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));

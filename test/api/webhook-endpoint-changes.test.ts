@@ -94,7 +94,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
 
-    it('sends pending deliveries to the new url, without a wake', async () => {
+    it('sends pending deliveries to the new url, and wakes no run', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
       expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);

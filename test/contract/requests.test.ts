@@ -189,7 +189,7 @@ describe('bounds of values', () => {
 describe('400: an unreadable request', () => {
   const cases: readonly [what: string, body: unknown, message: string][] = [
     ['no body', undefined, 'the body is missing'],
-    ['a body that is no object', [], 'the body must be an object'],
+    ['a body that is not an object', [], 'the body must be an object'],
     ['null', null, 'the body must be an object'],
     ['a missing property', { url: 'https://example.com' }, 'event_types is missing'],
     ['an unknown property', { ...goodEndpoint, secret: 'x' }, 'secret is not known here'],
@@ -205,11 +205,7 @@ describe('400: an unreadable request', () => {
       { ...goodEndpoint, event_types: ['student.created', 7] },
       'event_types/1 must be a string',
     ],
-    [
-      'a number that could be read as a string is not',
-      { ...goodEndpoint, description: 5 },
-      'description must be a string',
-    ],
+    ['a number instead of a string', { ...goodEndpoint, description: 5 }, 'description must be a string'],
   ];
   for (const [what, body, message] of cases) {
     it(`reports ${what} with its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));

@@ -107,7 +107,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
             least[which] = Math.min(least[which], user + system);
           }
         }
-        // Without the extra comparison, an unknown address would need a tenth of the time.
+        // Without the comparison for unknown addresses, their sign-in would need a tenth of the time.
         expect(least.unknown).to.be.above(least.known * 0.5);
       });
     });

@@ -53,7 +53,7 @@ describe('a file that is sent in one request without a declared size', function 
     const code = text === '' ? '' : ` ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
     return `${answer.status}${code}`;
   }
-  /** Starts a file of `length` bytes, and sends the first byte. @param headers the headers instead of its length */
+  /** Starts a file of `length` bytes, and sends the first byte. @param others the header fields instead of Content-Length */
   function begin(
     { url, headers }: Upload,
     length: number,

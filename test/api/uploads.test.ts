@@ -128,7 +128,7 @@ describe('uploads of videos', () => {
     expect(reserved.upload.method).to.equal('tus');
     expect(reserved.media.provider).to.equal('hostedvideo_stream');
     const location = await started(reserved, file.bytes.length);
-    // A piece smaller than a part, a piece across the end of a part, and the rest.
+    // The pieces are smaller than a part, across the end of a part, and the rest of the file.
     for (const [from, to] of [
       [0, 3_000_000],
       [3_000_000, partBytes + 5],
@@ -278,7 +278,7 @@ describe('uploads of videos', () => {
       expect(body.upload.url).to.equal(reserved.upload.url);
       expect(body.data).to.deep.equal(reserved.media);
       clock.advance(23 * hour);
-      await eraseAll(clock.now()); // the deadline has moved with the token
+      await eraseAll(clock.now()); // the renewal has also moved the deadline of the upload
       const answer = await sendPiece(body.upload, location, file.bytes.subarray(600), { at: 600 });
       expect(answer.status).to.equal(204);
       expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);

@@ -47,7 +47,13 @@ describe('client address', () => {
       '10.0.0.1',
     ],
     ['is the peer when the nearest entry is a number', '10.0.0.1', '2130706433', proxies, '10.0.0.1'],
-    ['recognizes a trusted peer in IPv4-mapped form', '::ffff:10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
+    [
+      'is the hop behind a trusted peer in IPv4-mapped form',
+      '::ffff:10.0.0.1',
+      '198.51.100.1',
+      proxies,
+      '198.51.100.1',
+    ],
     ['is the IPv4 address of a hop in IPv4-mapped form', '10.0.0.1', '::ffff:198.51.100.1', proxies, '198.51.100.1'],
     [
       'is the IPv4 address of a peer in hexadecimal IPv4-mapped form',

@@ -81,7 +81,7 @@ for (const [name, start, address] of backends) {
       return waits;
     };
 
-    it('allows the limit, then rejects until the clock’s window ends', async () => {
+    it('allows calls up to the limit, and then rejects calls until the window of the clock ends', async () => {
       const three = budget(3);
       expect(await charge(three, 3, noon + 20_000)).to.deep.equal([0, 0, 0]);
       expect(await charge(three, 1, noon + 59_999)).to.deep.equal([1]);

@@ -72,7 +72,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await list()).to.deep.equal({ data: [body.data], total: 1 });
     });
 
-    it('charges the subscription’s payment method in preference to the customer’s', async () => {
+    it('charges the payment method of the subscription, even if the customer has another one', async () => {
       stripe.paymentMethods.set(`sub_${customer}`, 'pm_of_subscription');
       const id = newId();
       await buy(id);
@@ -91,7 +91,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('charges once for three simultaneous requests with one id and answers the other two with `pending`', async () => {
+    it('charges once for three simultaneous requests with one id, and answers `pending` to two of them', async () => {
       stripe.delayMs = 200;
       const id = newId();
       const answers = await Promise.all([buy(id), buy(id), buy(id)]);
@@ -102,7 +102,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await list()).total).to.equal(1);
     });
 
-    it('counts an AI budget only in the month of its payment, and counts storage in later months too', async () => {
+    it('adds an AI budget only for the month of its payment, and storage for later months too', async () => {
       await buy(newId(), { kind: 'ai_budget', quantity: 3 });
       await buy(newId(), { kind: 'storage', quantity: 1 });
       const added = async () => {
@@ -116,7 +116,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });
 
-    it('wakes the workflow before it charges, so that a crash of the API leaves no purchase open', async () => {
+    it('wakes the workflow before it charges, so that a crash of the API cannot leave a purchase open', async () => {
       stripe.delayMs = 300;
       const id = newId();
       const buying = buy(id);
@@ -134,7 +134,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       processing: 0,
     } as const;
     for (const [fate, charges] of Object.entries(unknown)) {
-      it(`answers pending while the charge’s outcome is unknown (${fate}), adds no allowance and wakes the workflow`, async () => {
+      it(`answers pending without an allowance while the outcome is unknown (${fate}), and wakes the workflow`, async () => {
         stripe.fates = [fate as keyof typeof unknown];
         const id = newId();
         const { status, body } = await buy(id);
@@ -151,7 +151,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     }
   });
 
-  describe('after a failover to a replica without the last commits (BILL-6)', () => {
+  describe('after a failover to a replica that lacks the last commits (BILL-6)', () => {
     /** Removes the purchase from the database. The processor still has the payment. */
     const lose = async (id: Id) => {
       const source = await testDatabase();
@@ -159,7 +159,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
     };
 
-    it('finds the payment of a repeated purchase, even after its idempotency key has expired', async () => {
+    it('finds the earlier payment of a repeated purchase, even after the idempotency key has expired', async () => {
       const id = newId();
       await buy(id);
       await lose(id);
@@ -169,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(stripe.payments).to.have.length(1);
     });
 
-    it('restores lost purchases once from their payments during reconciliation, and charges nothing', async () => {
+    it('restores lost purchases once from their payments during a reconciliation, and charges nothing', async () => {
       const [lostId, otherId] = [newId(), newId()];
       const before = (await buy(lostId, { kind: 'storage', quantity: 3 })).body.data;
       await buy(otherId);
@@ -189,7 +189,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('402', () => {
-    it('returns payment_failed for a declined card and for a repeated id, which is not charged again', async () => {
+    it('returns payment_failed for a declined card, and repeats this answer without another charge', async () => {
       stripe.fates = ['declined'];
       const id = newId();
       const first = await buy(id);

@@ -75,7 +75,7 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('returns 404 for an unknown or deleted conversation, and for one of another agent or club', async () => {
+    it('returns 404 for an unknown, deleted or foreign conversation, and a conversation of another agent', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, openAgent: sibling }), 'not_found');

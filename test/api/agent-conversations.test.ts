@@ -97,7 +97,7 @@ describe('agent conversations', () => {
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
-    it('returns 404 for an unknown agent, and for an archived agent if the student has no conversations', async () => {
+    it('returns 404 for an unknown agent, and for an archived agent without conversations of the student', async () => {
       expectError(
         await askingOf({ ...classroom.openAgent, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
@@ -159,7 +159,7 @@ describe('agent conversations', () => {
         }
         expect(read, `pages of ${size}`).to.deep.equal(all);
         const beyond = await contents(id, `?page=${pages + 1}&page_size=${size}`);
-        expect(beyond, `beyond pages of ${size}`).to.deep.equal([[], 6]);
+        expect(beyond, `the page after the last page of ${size}`).to.deep.equal([[], 6]);
       }
     });
 
@@ -170,7 +170,7 @@ describe('agent conversations', () => {
       expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
     });
 
-    it('returns 404 for an unknown conversation, and for one of another student or another club', async () => {
+    it('returns 404 for an unknown conversation, and for a conversation of another student or club', async () => {
       const { conversationId } = await classroom.ask();
       const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       const elsewhere = await openAskingClassroom();
@@ -191,7 +191,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('contains lesson_id only for a lesson, media_id only for a file, and pages if they are known', async () => {
+      it('contains lesson_id only for a lesson, media_id only for a file, and page numbers only if known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(
@@ -199,7 +199,7 @@ describe('agent conversations', () => {
           { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') },
         );
         const { id: lesson } = await buildSource(club.id, { lessonId, title: 'Bends' });
-        // The index follows changes of the library only for files that are in an agent's material.
+        // The index is updated after changes of the library only for files in an agent's material.
         const { id: media } = await buildSource(club.id, { mediaId: file.id, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId, {
@@ -222,7 +222,7 @@ describe('agent conversations', () => {
         ]);
       });
 
-      it('omits source_id and lesson_id of a source that left the index, and keeps the cited text', async () => {
+      it('omits source_id and lesson_id of a source that was removed from the index, and keeps the cited text', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
         const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
@@ -236,7 +236,7 @@ describe('agent conversations', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('sets a tidied title of 1 to 120 characters and changes nothing else', async () => {
+    it('stores a tidied title of 1 to 120 characters, and changes nothing else', async () => {
       const { data, conversationId } = await classroom.ask();
       await eachCase(
         [
@@ -272,7 +272,7 @@ describe('agent conversations', () => {
       );
     });
 
-    it('erases questions, answers and citations, and keeps their rows for the daily limit', async () => {
+    it('erases the texts of questions, answers and citations, and keeps empty rows for the daily limit', async () => {
       const word = `w${randomUUID()}`;
       const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
       await appendWords(answerId, `answer ${word}`);
@@ -311,7 +311,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('fails an answer that is being generated, notifies its stream and wakes its run', async () => {
+    it('ends an answer in generation as failed, notifies its stream and wakes its run', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);

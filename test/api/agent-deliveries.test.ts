@@ -1,4 +1,4 @@
-/** Tests deliveries that open an AI agent, a repository or a space. Every kind of access to a delivery opens its item. */
+/** Tests deliveries that open an AI agent, a repository or a space. Every kind of access to a delivery opens this item. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
@@ -85,7 +85,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('changes the opened agent until a student is enrolled, and then returns 409 in_use', async () => {
+    it('replaces the opened agent until a student is enrolled, and then returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -154,7 +154,7 @@ describe('agent deliveries', () => {
         opens = { kind, [`${kind}_id`]: (await build(club.id)).id };
       });
 
-      it('shows the opened item to an enrolled student and in the webhook, and then returns 409 in_use', async () => {
+      it('shows the item to an enrolled student and in the webhook, and refuses a change with 409 in_use', async () => {
         const created = await create(opens);
         expect(created.status).to.equal(201);
         expect(created.body.data.opens).to.deep.equal(opens);
@@ -180,7 +180,7 @@ describe('agent deliveries', () => {
       });
     });
 
-  describe('access to the agent, and its webhook', () => {
+  describe('access to the agent, and the webhook about it', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
@@ -197,7 +197,7 @@ describe('agent deliveries', () => {
       return row?.id ?? '';
     };
 
-    it('opens the agent by a grant until it is revoked, after it is restored, and until its new end', async () => {
+    it('opens the agent by a grant, but not after its revocation or its end, and again after its restoration', async () => {
       const student = await buildStudent(club.id);
       expect(await agentsOf(student.token)).to.deep.equal([]);
       expect(await entitled(student.id)).to.equal(false);
@@ -282,7 +282,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('keeps the agent closed to a course, to another club, and before the enrollment begins', async () => {
+    it('does not open the agent by a course or another club, or before the enrollment begins', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

@@ -93,7 +93,7 @@ describe('agent images', () => {
     });
   });
 
-  describe('images that no question shows', () => {
+  describe('the limit of images that no question contains', () => {
     /** Sends the requests one after another. A request that waits longer than 5 s for the student's lock is refused (ENG-17). */
     async function reserved(count: number): Promise<MediaRecord[]> {
       const records: MediaRecord[] = [];
@@ -103,7 +103,7 @@ describe('agent images', () => {
 
     it('returns 409 too_many_images for more than 20 images, even if many requests arrive simultaneously', async () => {
       const ready = await uploadFile(uploader, picture);
-      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // a failed image whose address is still valid
+      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // counts while its address is valid
       await reserved(16);
       const answers = await Promise.all(Array.from({ length: 6 }, () => reserving(uploader, picture)));
       const refused = answers.filter(({ status }) => status !== 201);
@@ -119,12 +119,12 @@ describe('agent images', () => {
     it('counts an image that is being processed', async () => {
       const [first] = await reserved(20);
       const source = await testDatabase();
-      // The state of an image that is being processed, which does not expire.
+      // An image that is being processed has no time of erasure.
       await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [first?.id]);
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
 
-    it('stops counting an image that a question shows, except an image of a refused question', async () => {
+    it('stops counting an image once an accepted question contains it', async () => {
       const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
       student = await buildLearner(agent);
       uploader = { club, student };
@@ -210,7 +210,7 @@ describe('agent images', () => {
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('answers several simultaneous calls with ready or processing, and later calls with the same record', async () => {
+    it('answers simultaneous calls with ready or processing, and later calls with an unchanged record', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
       // Addresses are signed again for each answer.
@@ -226,7 +226,7 @@ describe('agent images', () => {
       expect(answers.map(({ body }) => body.data.status)).to.include('ready');
     });
 
-    it('returns 404 for unknown images, images of others and library files, also to administrators', async () => {
+    it('returns 404 for unknown images, other students’ images and library files, also to administrators', async () => {
       const { media } = await reserve(uploader, picture);
       const other = { club, student: await buildStudent(club.id) };
       const elsewhere = await buildClub();

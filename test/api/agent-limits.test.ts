@@ -1,4 +1,4 @@
-/** Tests the limits of agents: the cap of 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
+/** Tests the limits of agents: the limit in 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
 import type { Id } from '../../platform/core/ids.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
@@ -12,7 +12,7 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-/** Moves the questions that were asked until now into the past. */
+/** Moves all earlier questions into the past. */
 async function age({ student }: { student: { id: Id } }, ms: number): Promise<void> {
   const source = await testDatabase();
   await source.query(
@@ -53,7 +53,7 @@ describe('the limits of an agent', () => {
       expect(Date.parse((await limitsOf(classroom)).resets_at)).to.equal(now + hour);
     }));
 
-  it('allows another question when the oldest question is 24 hours old', () =>
+  it('allows another question once the oldest question is 24 hours old', () =>
     withClockStopped(async (now) => {
       const classroom = await openAskingClassroom({ dailyLimit: 2 });
       await classroom.ask();
@@ -67,7 +67,7 @@ describe('the limits of an agent', () => {
       expectError(await classroom.refused({}), 'daily_limit_reached');
       const { used, resets_at: resetsAt } = await limitsOf(classroom);
       expect(used).to.equal(2);
-      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second question leaves the window
+      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second question is 24 hours old
     }));
 
   it('counts questions of deleted conversations', async () => {
@@ -111,7 +111,7 @@ describe('the limits of an agent', () => {
     expectError(await classroom.refused({}), 'daily_limit_reached');
   });
 
-  it('sets Retry-After to the time when enough questions have left the window', () =>
+  it('sets Retry-After to the time when enough questions are older than 24 hours', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
       for (const hours of [1, 1, 0]) {
@@ -189,9 +189,9 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('accepts a question after a reserve settles, and returns 429 club_budget_exhausted once all is spent', async () => {
+  it('accepts a question after a reservation ends, and returns 429 club_budget_exhausted without a rest', async () => {
     const classroom = await withBudget(1);
-    const { answerId, data } = await classroom.ask(); // reserves more than the remaining cent
+    const { answerId, data } = await classroom.ask(); // this question reserves more than the remaining cent
     expect(data.limits.club_budget_exhausted).to.equal(false);
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: false });
     const waiting = classroom.ask();
@@ -204,7 +204,7 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
   });
 
-  it('refuses questions of every student of this club, and of no other club', async () => {
+  it('refuses questions of every student of this club, but not questions in another club', async () => {
     const classroom = await withBudget(0);
     const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
     expectError(await other.refused({}), 'club_budget_exhausted');
@@ -231,7 +231,7 @@ describe('the club’s AI budget', () => {
     await classroom.ask();
   });
 
-  it('reserves one token for three characters of the question and its history', async () => {
+  it('reserves one token for every three characters of the question and its history', async () => {
     const classroom = await openAskingClassroom({ instructions: '' });
     const { answerId, conversationId } = await classroom.ask({ content: 'xxx' });
     await endAnswer(answerId, { text: 'y'.repeat(2_997) });

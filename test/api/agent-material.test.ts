@@ -48,7 +48,7 @@ describe('agent material', () => {
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('replaces all material: drops removed items from the index and indexes only added items (ANS-7)', async () => {
+    it('replaces all material, removes former items from the index and indexes only new items (ANS-7)', async () => {
       await setMaterial({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
       const [keptLesson] = lessonIds();
@@ -74,7 +74,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([lesson]);
     });
 
-    it('accepts unpublished lessons, and indexes them once they are published', async () => {
+    it('accepts unpublished lessons, and indexes a lesson once it is published', async () => {
       const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
       const arriving = await buildMedia(club.id, { status: 'processing' });
       const [lesson] = lessonIds();
@@ -87,7 +87,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
     });
 
-    it('does not index lessons again if their order changes, and drops a removed lesson', async () => {
+    it('does not index lessons again if their order changes, and removes a deleted lesson from the index', async () => {
       const [first, second, third] = lessonIds();
       await setMaterial({ lesson_ids: lessonIds() });
       const before = await indexedSourcesOf(club.id);
@@ -156,7 +156,7 @@ describe('agent material', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-    it('lists this agent’s sources with their indexing, newest first, by status, in pages', async () => {
+    it('lists this agent’s sources with their indexing state, newest first, filtered by status, in pages', async () => {
       const other = await buildAgent(club.id);
       await setMaterial({ course_ids: [course.id] }, other.id);
       const [lesson] = lessonIds();
@@ -243,7 +243,7 @@ describe('agent material', () => {
       expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
 
-    it('returns 404 for an unknown source and for one of another agent or club, and wakes nothing', async () => {
+    it('returns 404 for an unknown source and a source of another agent or club, and wakes nothing', async () => {
       const other = await buildAgent(club.id);
       await setMaterial({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;

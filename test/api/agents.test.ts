@@ -52,7 +52,7 @@ describe('agents', () => {
 
   describe('POST /v1/clubs/{clubId}/agents', () => {
     describe('201', () => {
-      it('creates a draft with defaults, and returns the whole record as later reads do', async () => {
+      it('creates a draft with defaults, and returns the same whole record as later reads', async () => {
         const { status, body } = await create({ name: '  Bosun   Bill ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -118,7 +118,7 @@ describe('agents', () => {
       expect((await callsOf(await buildClub())('POST', '/agents', body)).status).to.equal(201);
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       await eachCase(within, async (body) => expect((await create({ name: 'Bosun', ...body })).status).to.equal(201));
       const before = await rowCounts();
       await eachCase(beyond, async (body) => expectError(await create({ name: 'Bosun', ...body }), 'invalid_request'));
@@ -134,7 +134,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents', () => {
-    it('lists this club’s agents without instructions, newest first, by status, in pages', async () => {
+    it('lists this club’s agents without instructions, newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/agents', { name: 'Stranger' });
       for (const name of ['First', 'Second', 'Third']) {
         await create({ name, instructions: 'Be brief.' });
@@ -207,7 +207,7 @@ describe('agents', () => {
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('returns 402 feature_not_in_plan only for publishing, on a plan without agents', async () => {
+    it('returns 402 feature_not_in_plan on a plan without agents only for publishing', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
@@ -230,7 +230,7 @@ describe('agents', () => {
       expect((await change(data.id, { public_id: 'mate' })).status).to.equal(200);
     });
 
-    it('returns 422 for a field beyond its bounds and an empty change, and 400 for an unknown field', async () => {
+    it('returns 422 for a field outside its bounds or an empty change, and 400 for an unknown field', async () => {
       const { data } = (await create({ name: 'Bosun' })).body;
       await eachCase(within, async (body) => expect((await change(data.id, body)).status).to.equal(200));
       const before = (await write('GET', `/agents/${data.id}`)).body;
@@ -243,7 +243,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/agents', () => {
-    it('lists the published agents that the student may use now, newest first, in short form', async () => {
+    it('lists the published agents that the student may use now, newest first, without details', async () => {
       const student = await buildStudent(club.id);
       const list = async (query = '') =>
         (await call('GET', `/v1/clubs/${club.id}/classroom/agents${query}`, { token: student.token })).body;

@@ -26,7 +26,7 @@ describe('AI budget', () => {
   };
 
   describe('GET /v1/clubs/{clubId}/ai-budget', () => {
-    it('shows the club’s month, the allowance, and the spent and reserved amounts', async () => {
+    it('shows the current month of the club, the allowance, and the spent and reserved amounts', async () => {
       const asker = await buildAsker(club.id);
       await buildCharge(asker, 30_000n, new Date());
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n });

@@ -1,4 +1,4 @@
-/** Tests the stream of an answer on the wire: its format, silent periods, clients that disconnect, return or read slowly, and shutdown. */
+/** Tests the event stream of an answer: its format, silent periods, clients that disconnect, return or read slowly, and shutdown. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
@@ -99,14 +99,14 @@ describe('answer streams', () => {
       expect(await openStreams()).to.equal(0);
     });
 
-    it('sends comments during silence, and no further events', async () => {
+    it('sends comments while there is no new text, and no additional events', async () => {
       await withApi({ streamHeartbeatMs: 30 }, async (base) => {
         const { stream, answerId } = await at(base).ask();
         await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
         await appendWords(answerId, 'Still here');
         await stream.textOf(10);
         const before = stream.comments.length;
-        await until('a comment after words', { timeoutMs: 5 * second }, async () => stream.comments.length > before);
+        await until('a comment after new text', { timeoutMs: 5 * second }, async () => stream.comments.length > before);
         await endAnswer(answerId);
         await stream.event('done');
         expect(stream.raw()).to.match(/^(event: \w+\ndata: \{.*\}\n\n|: still here\n\n)+$/);
@@ -116,11 +116,11 @@ describe('answer streams', () => {
   });
 
   describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
-    it('starts at the given position without `accepted`, and sends the text that was written after it', async () => {
+    it('starts at the given position without `accepted`, and sends only the text after this position', async () => {
       const question = await classroom.ask();
       await appendWords(question.answerId, 'A knot ', 'is 🪢 a ');
       const all = await classroom.reattach(question);
-      const rest = await classroom.reattach(question, 4); // a position inside an entry
+      const rest = await classroom.reattach(question, 4); // a position inside a stored piece of the text
       const beyondTheKnot = await classroom.reattach(question, 11); // Positions count code points, not UTF-16 units.
       expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
       await endAnswer(question.answerId, { text: '*bend*' });
@@ -134,7 +134,7 @@ describe('answer streams', () => {
       await eachCase(streams, ({ events }) => expect(events.map(({ event }) => event)).to.not.include('accepted'));
     });
 
-    it('waits for more text at the end of the text', async () => {
+    it('waits for new text if the position is the end of the text', async () => {
       const question = await classroom.ask();
       await appendWords(question.answerId, 'So far');
       const stream = await classroom.reattach(question, 6);
@@ -142,7 +142,7 @@ describe('answer streams', () => {
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
-    it('replays the rest of a finished answer and closes with done or error, even without its log', async () => {
+    it('sends the rest of a finished answer, even without its log of words, and then done or error', async () => {
       await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
@@ -163,7 +163,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('sends a long text completely, in several pieces', async () => {
+    it('sends a long text completely in several pieces', async () => {
       const question = await classroom.ask();
       const text = '🪢 bends and hitches '.repeat(4_000);
       await appendWords(question.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
@@ -232,7 +232,7 @@ describe('answer streams', () => {
   });
 
   describe('a client that reads slowly', () => {
-    it('reads the text from Postgres at a limited rate, and sends all of it', async function () {
+    it('does not make the API read far ahead from Postgres, and gets the whole text', async function () {
       this.timeout(60 * second);
       const megabytes = 30;
       let readCharacters = 0;
@@ -281,7 +281,7 @@ describe('answer streams', () => {
       }
     });
 
-    it('sends every byte to a client that reads one byte at a time', async () => {
+    it('gets every byte if it reads one byte at a time', async () => {
       const question = await classroom.ask();
       await endAnswer(question.answerId, { text: 'Every byte 🪢 comes.' });
       const { port } = await testApi();
@@ -299,7 +299,7 @@ describe('answer streams', () => {
   });
 
   describe('several processes', () => {
-    it('sends each word once in 40 streams of ten answers over two processes', async function () {
+    it('send each word once in 40 streams of ten answers', async function () {
       this.timeout(60 * second);
       await withApi({}, async (other) => {
         const bases = [baseOf(await testApi()), other];
@@ -317,7 +317,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('closes the streams of a process that stops immediately, and continues them in another process', async () => {
+    it('close the streams of a stopping process immediately, and continue them in another process', async () => {
       const api = await startApi(await testConfig());
       const question = await at(baseOf(api)).ask();
       await appendWords(question.answerId, 'So far');
@@ -333,7 +333,7 @@ describe('answer streams', () => {
   });
 
   describe('the end of a session', () => {
-    it('closes the session’s streams in every process after sign-out, expiry or removal, but no others', async () => {
+    it('closes the session’s streams, and no others, in every process after sign-out, expiry or removal', async () => {
       const [signedOut, expired, removed, other] = [
         classroom,
         ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.openAgent)))).map((student) => ({
@@ -393,7 +393,7 @@ describe('answer streams', () => {
       expect(await rowCounts()).to.deep.equal(before);
     };
 
-    it('refuses the third of two allowed streams of a student until one ends, and accepts other students', async () => {
+    it('is returned for a student’s third stream until one ends, and not for other students', async () => {
       await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
         const question = await at(base).ask();
         const again = await at(base).reattach(question);
@@ -406,7 +406,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('refuses a stream above the process limit, also in another club, without using a permit', async () => {
+    it('is returned above the limit of the process, also in another club, and uses no permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };
@@ -421,7 +421,7 @@ describe('answer streams', () => {
   });
 
   describe('a process that stops while a client does not read', () => {
-    it('stops without waiting for the client', async () => {
+    it('ends without waiting for the client', async () => {
       const api = await startApi(await testConfig());
       let sending: Socket | undefined;
       const watch = (message: unknown) => void ({ socket: sending } = message as { socket: Socket });
@@ -450,8 +450,8 @@ describe('answer streams', () => {
     });
   });
 
-  describe('Postgres that is unreachable', () => {
-    it('continues the stream without a gap or a repeat after an outage of 5 s', async function () {
+  describe('a stream while Postgres is unreachable', () => {
+    it('continues without a gap or a repetition after an outage of 5 s', async function () {
       this.timeout(40 * second);
       const line = await startPostgresLine();
       try {
@@ -476,7 +476,7 @@ describe('answer streams', () => {
       }
     });
 
-    it('continues the stream after all connections were cut, including the listening connection', async function () {
+    it('continues after all connections were cut, including the listening connection', async function () {
       this.timeout(40 * second);
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'before ');

@@ -1,4 +1,4 @@
-/** Tests each refusal of a question (AGT-6 to AGT-12) in order. A refusal leaves nothing behind. */
+/** Tests each refusal of a question (AGT-6 to AGT-12) in order. A refusal writes nothing to the database. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { startApi } from '../../api/server.ts';
@@ -52,7 +52,7 @@ describe('a refused question', () => {
   });
 
   describe('404', () => {
-    it('refuses an unknown, a draft, an archived and a foreign agent', async () => {
+    it('is the answer for an unknown, draft, archived and foreign agent', async () => {
       const { club, student } = classroom;
       const foreign = await buildOpenAgent((await buildClub()).id);
       const hidden = [
@@ -66,7 +66,7 @@ describe('a refused question', () => {
       );
     });
 
-    it('refuses foreign, deleted and unknown conversations with equal answers', async () => {
+    it('is an equal answer for foreign, deleted and unknown conversations', async () => {
       const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
@@ -110,7 +110,7 @@ describe('a refused question', () => {
     );
   });
 
-  it('returns 403 not_entitled before 409 message_exists after lost access, and keeps the answer readable', async () => {
+  it('returns 403 not_entitled in preference to 409 message_exists, and keeps the old answer readable', async () => {
     const id = randomUUID();
     const { answerId, conversationId } = await classroom.ask({ id });
     await endAnswer(answerId);
@@ -123,7 +123,7 @@ describe('a refused question', () => {
   });
 
   describe('409 generation_in_progress', () => {
-    it('accepts a question after the previous answer ended with any status', async () => {
+    it('is not returned after the previous answer has ended with any status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
@@ -133,12 +133,12 @@ describe('a refused question', () => {
       });
     });
 
-    it('does not block another conversation of the student', async () => {
+    it('is not returned in another conversation of the student', async () => {
       await classroom.ask();
       await classroom.ask();
     });
 
-    it('accepts one of two simultaneous questions in one conversation', async () => {
+    it('is returned for one of two simultaneous questions in one conversation', async () => {
       for (let round = 0; round < 6; round++) {
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId);
@@ -151,7 +151,7 @@ describe('a refused question', () => {
   });
 
   describe('422 invalid_image', () => {
-    it('refuses images of others, library files, and unknown, repeated and unready images', async () => {
+    it('is returned for other students’ images, library files, and unknown, repeated and unready images', async () => {
       const { club, student, openAgent } = classroom;
       const other = await buildLearner(openAgent);
       const own = await uploadFile({ club, student }, picture);
@@ -165,7 +165,7 @@ describe('a refused question', () => {
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('accepts two own images and shows them in their order, and refuses a third image', async () => {
+    it('is returned for a third image, but not for two own images, which the question shows in order', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -181,7 +181,7 @@ describe('a refused question', () => {
 
   describe('422 for the length of the question, in code points', () => {
     it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
-      const knot = '🪢'; // one code point: two UTF-16 units, four bytes
+      const knot = '🪢'; // one code point, which is two UTF-16 units and four bytes
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);
@@ -235,8 +235,8 @@ describe('a refused question', () => {
   });
 
   describe('several reasons for a refusal', () => {
-    /** Each step adds an earlier reason, from the last reason to the first. */
-    it('reports the first reason, in the order from agent, feature and access to daily limit and budget', async () => {
+    /** Each step adds a reason that has precedence over the reasons so far. */
+    it('reports only the first reason, in the order: agent, feature, access, …, daily limit, budget', async () => {
       const { club, openAgent, student } = classroom;
       const { id } = (await classroom.ask()).data.question;
       const running = await answering(classroom);

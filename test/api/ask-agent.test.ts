@@ -1,4 +1,4 @@
-/** Tests asking an agent, rule by rule (OP-1, AGT-1 to AGT-5, AGT-13 to AGT-18). */
+/** Tests questions to an agent, rule by rule (OP-1, AGT-1 to AGT-5, AGT-13 to AGT-18). */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { v1, v7 } from 'uuid';
@@ -29,7 +29,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('uses the first line that is not blank as the title, tidied', async () => {
+    it('uses the first line that is not blank as the title, after tidying it', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
@@ -65,7 +65,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
-    it('treats an id in upper case as equal to the id in lower case', async () => {
+    it('treats an id in upper case like the id in lower case', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id: id.toUpperCase() });
       expect(data.question.id).to.equal(id);
@@ -118,7 +118,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('returns 422 for a UUID of another version or variant, the nil UUID and a text that is no UUID', async () => {
+    it('returns 422 for a UUID of another version or variant, the nil UUID and any other text', async () => {
       await eachCase(
         [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`],
         async (id) => {
@@ -217,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       ]);
     });
 
-    it('sends `error` with the code, the message and the partial answer, and keeps the status 200', async () => {
+    it('sends `error` with the code, the message and the partial answer, after the status 200', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await failAnswer(answerId, 'interrupted', { text: 'a' });
@@ -273,7 +273,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('wakes the run of the answer once, with opaque ids only', async () => {
+    it('wakes the run of the answer once, and tells it only opaque ids', async () => {
       const id = randomUUID();
       const { club, openAgent } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);

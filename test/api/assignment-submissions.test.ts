@@ -36,7 +36,7 @@ describe('assignment submissions', () => {
   const assign = async (options: AssignmentOptions = {}): Promise<Id> => (await buildAssignment(lesson(), options)).id;
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
-  /** Submits once. The request must succeed. @returns the id of the submission */
+  /** Submits work once, and expects success. @returns the id of the submission */
   const submitted = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
@@ -52,7 +52,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('reserves a file without a declared size, and finds it ready on completion (ASG-4)', async () => {
+    it('reserves a file without a declared size, which is ready after its completion (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -103,7 +103,7 @@ describe('assignment submissions', () => {
       return [body.data.map(({ id }: { id: Id }) => id), body.total];
     };
 
-    it('lists the files that count towards the limit of 20, newest first', async () => {
+    it('lists the files that count against the limit of 20 unsubmitted files, newest first', async () => {
       const [first, submittedFile, otherFile] = [await file(), await file(), await file()];
       const id = await submitted(await assign({ maxFiles: 2 }), { file_ids: [submittedFile, otherFile] });
       await alter('media', await file(), { status: 'failed', error: 'too_large', erases_at: null });
@@ -226,7 +226,7 @@ describe('assignment submissions', () => {
       expect(await unsentUntil(mine), 'the refusal must leave the file unsubmitted').not.to.equal(null);
     });
 
-    it('returns 409 assignment_closed after the closing (ASG-6), except for a student with an extension', async () => {
+    it('returns 409 assignment_closed after the closing time (ASG-6), unless the student has an extension', async () => {
       const assignment = await assign({ dueAt: inHours(1), closesAt: inHours(2) });
       clock.advance(2 * hour + 60_000);
       expectError(await student.send(assignment), 'assignment_closed');
@@ -258,7 +258,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST …/assignment-submissions/{submissionId}/withdraw', () => {
-    it('deletes a submission with its only attempt, and keeps its files reusable for seven days', async () => {
+    it('deletes a submission with only one attempt, and keeps its files reusable for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
       const id = await submitted(assignment, { file_ids: [one] });
@@ -269,7 +269,7 @@ describe('assignment submissions', () => {
       expect(await submitted(assignment, { file_ids: [one] })).not.to.equal(id);
     });
 
-    it('returns a withdrawn second attempt to changes_requested, and never reuses its number', async () => {
+    it('sets the status to changes_requested after a withdrawn second attempt, and never reuses its number', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const [first, redo] = [[await file(), await file()], [await file()]];
       const id = await submitted(assignment, { file_ids: first });
@@ -323,7 +323,7 @@ describe('assignment submissions', () => {
       ]);
     });
 
-    it('attaches library files to the review, which the student reads until they are removed (MED-14)', async () => {
+    it('attaches library files to the review, and shows them to the student until they are removed (MED-14)', async () => {
       const id = await submitted(await assign());
       const { id: fileId } = await buildMedia(club.id, { bytes: 'See page 3.' });
       const review = { attempt: 1, outcome: 'approved', media_ids: [fileId] };
@@ -412,7 +412,7 @@ describe('assignment submissions', () => {
     });
   });
 
-  describe('the student’s own submissions', () => {
+  describe('own submissions of a student', () => {
     it('stay readable after access to the lesson ends and after the assignment is deleted (ASG-11)', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);

@@ -104,7 +104,7 @@ describe('assignments', () => {
       expect((await write('GET', `/assignments/${id}`)).body.data).to.deep.equal(bare);
     });
 
-    it('deletes the assignment for administrators and students, also with its lesson, and then returns 404', async () => {
+    it('deletes an assignment alone or with its lesson, and then returns 404 to administrators and students', async () => {
       const [one, two] = [await assign(), await assign()];
       expect((await write('DELETE', `/assignments/${one}`)).status).to.equal(204);
       await eachCase([['GET'], ['PATCH', { prompt: 'Again' }], ['DELETE']] as const, async ([method, body]) =>
@@ -118,7 +118,7 @@ describe('assignments', () => {
   });
 
   describe('library files of an assignment', () => {
-    it('are shown to students, and cannot be deleted without confirmation or added once archived (MED-14)', async () => {
+    it('are shown to students, not deleted without confirmation, and not added if archived (MED-14)', async () => {
       const { id: fileId } = await buildMedia(club.id, { bytes: 'How to tie it.' });
       const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
       const { body } = await create({ block_label: 'One', media_ids: [fileId, fileId.toUpperCase()] });
@@ -154,7 +154,7 @@ describe('assignments', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/lessons/{lessonId}/assignments/order', () => {
-    it('orders the assignments, and returns 422 without a change unless each is named exactly once', async () => {
+    it('orders the assignments, and returns 422 unless the request names each of them exactly once', async () => {
       const [a, b, c] = [await assign(), await assign(), await assign()];
       const order = (ids: Id[]) => write('PUT', `/lessons/${lesson().id}/assignments/order`, { assignment_ids: ids });
       await eachCase([[a, b], [a, b, b], [a, b, c, newId()], []], async (ids) =>
@@ -213,7 +213,7 @@ describe('assignments', () => {
   });
 
   describe('extensions for one student', () => {
-    it('moves both dates for one student, until the next extension replaces it or it is deleted (ASG-7)', async () => {
+    it('move both dates for one student, until another extension replaces them or they are deleted (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const extension = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
       const { created_at: at, updated_at: updatedAt, ...record } = extension.body.data;
@@ -235,7 +235,7 @@ describe('assignments', () => {
       expectError(await write('DELETE', path), 'not_found');
     });
 
-    it('returns 422 for dates that are earlier or contradictory, and 404 for a removed student', async () => {
+    it('are refused with 422 for dates that are earlier or contradictory, and with 404 for a removed student', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(2)) });
       const closing = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const before = await rowCounts();
@@ -250,7 +250,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('corrects `late` until the approval, also if the deadline of all students moves (ASG-8)', async () => {
+    it('correct `late` until the approval, as a new deadline for all students does (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),
@@ -292,7 +292,7 @@ describe('assignments', () => {
       expect((await classroom.complete(lesson().publicId)).body.data.course).to.have.property('completed_at');
     });
 
-    it('keeps a lesson completed when an assignment becomes required, until the completion is undone', async () => {
+    it('keeps a completion when an assignment becomes required later, until the completion is undone', async () => {
       const classroom = classroomOf(course, learner);
       const assignment = await assign();
       await classroom.complete(lesson().publicId);

@@ -1,6 +1,6 @@
 /**
- * Tests who may call which operation, by a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17). foreign-ids.test.ts tests
- * ids of records of other clubs.
+ * Tests which callers may call which operation. A table has a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17).
+ * foreign-ids.test.ts tests ids of records of other clubs.
  */
 import type { OperationId, RecordOf } from '../../contract/contract.ts';
 import { roles, type Role } from '../../entities/clubs/values.ts';
@@ -445,7 +445,7 @@ async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Pr
     'an administrator of no club': { token: (await buildAdministrator()).token, kind: 'admin' },
     ...(underClub && {
       'the owner, at a club that does not exist': { ...inside, clubId: newId() },
-      'the owner, at a club id that is no uuid': { ...inside, clubId: 'my-club' },
+      'the owner, at a club id that is not a uuid': { ...inside, clubId: 'my-club' },
     }),
   };
 }
@@ -479,7 +479,7 @@ describe('the authorization table', () => {
   describe('the answer of each operation to each caller', () => {
     for (const operation of everyOperation) {
       const { operationId, method, pathParameters } = operation;
-      it(`matches the table for every caller: ${nameOf(operation)}`, async () => {
+      it(`is as the table states: ${nameOf(operation)}`, async () => {
         const club = await buildClub();
         const underClub = pathParameters.includes('clubId');
         const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
@@ -499,7 +499,7 @@ describe('the authorization table', () => {
 });
 
 describe('403 for a session outside the organization', () => {
-  it('has equal bytes for a foreign, an unknown and a malformed club id in every operation', async () => {
+  it('has the same bytes for a foreign, an unknown and a malformed club id in every operation', async () => {
     const [own, foreign] = [await buildClub(), await buildClub()];
     const studentToken = (await buildStudent(own.id)).token;
     const answers = new Set<string>();
@@ -536,7 +536,7 @@ describe('403 for a session outside the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('checks the session, the club and the role before the body: a broken body changes no 401 or 403', async () => {
+  it('puts session, club and role before the body, so that a broken body changes no 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {
@@ -555,7 +555,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
     );
   });
 
-  it('checks the body (400 and 422) before the existence of records (404)', async () => {
+  it('puts the body (400 and 422) before the existence of records (404)', async () => {
     const { id, owner } = await buildClub();
     const path = `/v1/clubs/${id}/students/${newId()}`;
     expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');
@@ -565,7 +565,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
 });
 
 describe('a change of membership', () => {
-  it('leaves the membership in another club unchanged', async () => {
+  it('does not change a membership in another club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const member = await buildMember(club.id, 'admin');
     await (

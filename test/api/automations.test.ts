@@ -55,7 +55,7 @@ describe('automations', () => {
       expect([created.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
     });
 
-    it('lists automations newest first, by status, in pages', async () => {
+    it('lists automations newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/workflows', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       await publish(first);
@@ -68,7 +68,7 @@ describe('automations', () => {
       expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
     });
 
-    it('lists automations and versions without their long definitions, and includes one in a single version', async () => {
+    it('lists automations and versions without definitions, and shows the definition of a single version', async () => {
       const steps = Array.from({ length: 200 }, (_, index) => ({ ...points(`s${index}`), note: 'x'.repeat(1_000) }));
       const [id] = [await create(definition({ steps })), await create(definition({ steps }))];
       const { published } = (await publish(id)).body.data;
@@ -164,7 +164,7 @@ describe('automations', () => {
       expectError(deep, 'malformed_request');
     });
 
-    it('keeps step ids in every script, and refuses a NUL character', async () => {
+    it('accepts step ids in every script, and refuses a NUL character', async () => {
       const id = await create(definition({ steps: [points('école 🚀'), points('第二步')] }));
       expect((await publish(id)).status).to.equal(200);
       expectError(await change(id, definition({ steps: [points('a\0')] })), 'invalid_request');
@@ -172,7 +172,7 @@ describe('automations', () => {
   });
 
   describe('problems', () => {
-    it('describes 100 problems and counts all, even in a text with 120,000 problems', async () => {
+    it('describes 100 problems and counts all of them, even in a text with 120,000 problems', async () => {
       const email = { subject: 'x', blocks: [{ kind: 'text', text: '{{'.repeat(120_000) }] };
       const id = await create(definition({ steps: [{ id: 'a', kind: 'send_email', email }] }));
       const { status, body } = await send('GET', `/workflows/${id}/problems`);
@@ -184,7 +184,7 @@ describe('automations', () => {
       return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
     };
 
-    it('names every problem with its location, and no problem of a complete draft', async () => {
+    it('names every problem of a draft with its location, and reports none for a complete draft', async () => {
       const other = await buildClub();
       const foreign = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       expect(
@@ -263,7 +263,7 @@ describe('automations', () => {
     const tryOut = (id: Id, body: object) => send('POST', `/workflows/${id}/dry-run`, body);
     const student = async () => (await buildStudent(club.id)).id;
 
-    it('runs the draft or a version, and changes no table', async () => {
+    it('runs the draft or a version without a change to any table', async () => {
       const id = await create(definition({ steps: [points('published')] }));
       await publish(id);
       await change(id, definition({ steps: [points('drafted')] }));
@@ -282,7 +282,7 @@ describe('automations', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 404 for a student, a version and ids in facts that the club does not have', async () => {
+    it('returns 404 if the student, the version or an id in a fact does not exist in the club', async () => {
       const id = await create();
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
@@ -345,7 +345,7 @@ describe('automations', () => {
       expect((await send('GET', `/workflows/${id}/versions`)).body.total).to.equal(1);
     });
 
-    it('compares two versions by the ids of their steps', async () => {
+    it('lists the differences of two versions by the ids of their steps', async () => {
       const branch = (then: object[]) => ({
         id: 'if',
         kind: 'condition',
@@ -399,7 +399,7 @@ describe('automations', () => {
         expectError(refused, 'automation_state');
     });
 
-    it('returns 409 for deleting a tag that a published automation names, until it is archived', async () => {
+    it('returns 409 for the deletion of a tag that a published automation uses, until it is archived', async () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const id = await create(definition({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] }));
       await publish(id);
@@ -410,7 +410,7 @@ describe('automations', () => {
   });
 
   describe('runs', () => {
-    it('starts runs by hand, each student once per request id, and returns a result for each student', async () => {
+    it('starts one run by hand for each student and request id, and returns a result for each student', async () => {
       const id = await create(
         definition({
           reentry: 'after_exit',

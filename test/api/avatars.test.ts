@@ -123,7 +123,7 @@ describe('avatars of students', () => {
       expect((await reserving(uploader, portrait, { size_bytes: 10 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('returns 409 too_many_images for the 11th upload with a valid address, even if others were deleted', async () => {
+    it('returns 409 too_many_images for the 11th upload with a valid address, even after deletions', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => reserving(uploader, portrait)));
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused).to.have.length(2);
@@ -147,7 +147,7 @@ describe('avatars of students', () => {
   });
 
   describe('a ready avatar', () => {
-    it('is the centered square of at most 512 pixels, JPEG or PNG, upright and without metadata', async () => {
+    it('is an upright, centered square of at most 512 pixels, as JPEG or PNG, without metadata', async () => {
       const halves = await solid(300, 100, 'red')
         .composite([{ input: await solid(100, 100, 'blue').png().toBuffer(), left: 100, top: 0 }])
         .removeAlpha()
@@ -175,7 +175,7 @@ describe('avatars of students', () => {
       });
     });
 
-    it('is shown with the student, posts and comments, and only under a signed address', async () => {
+    it('is shown with the student and their posts and comments, only under a signed address', async () => {
       await uploadFile(uploader, portrait);
       const space = await buildSpace(club.id);
       await buildSpaceMembership(space, student.id);
@@ -204,7 +204,7 @@ describe('avatars of students', () => {
       expect((await opened(addresses['session']?.split('?')[0])).status).to.equal(403);
     });
 
-    it('replaces and erases the previous avatar, and has a record that only its owner can read', async () => {
+    it('replaces and erases the previous avatar, and only its owner can read its record', async () => {
       const before = await uploadFile(uploader, await pictureOf(64, 64, 'blue'));
       const address = await own();
       const after = await uploadFile(uploader, await pictureOf(64, 64, 'red'));
@@ -221,7 +221,7 @@ describe('avatars of students', () => {
       expectError(await callsOf(club)('POST', `/media/${after.id}/publish`), 'not_found');
     });
 
-    it('is unique for a student by a constraint', async () => {
+    it('is the only ready avatar of its student, which a constraint guarantees', async () => {
       const { id } = await uploadFile(uploader, portrait);
       const source = await testDatabase();
       const copy = `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
@@ -258,7 +258,7 @@ describe('avatars of students', () => {
     });
   });
 
-  it('fails for a file that is broken, a bomb or no image, and keeps the shown avatar', async () => {
+  it('rejects a broken file, a decompression bomb and a file that is not an image, and keeps the avatar', async () => {
     await uploadFile(uploader, portrait);
     const keys = await keysOf(club);
     const wrong: [string, Buffer][] = [
@@ -277,7 +277,7 @@ describe('avatars of students', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('removes and erases the avatar and a pending upload, and succeeds again', async () => {
+    it('removes and erases the avatar and a pending upload, and succeeds if repeated', async () => {
       const address = await uploadFile(uploader, portrait).then(own);
       const onItsWay = await uploadBytes(uploader, portrait);
       const other = await buildStudent(club.id);

@@ -17,7 +17,7 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** Some operations check the sender before they read the body: test/api/notice-bodies.test.ts. */
+/** Excludes operations that check the sender before they read the body. test/api/notice-bodies.test.ts tests them. */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
@@ -26,7 +26,7 @@ interface Case {
   code: ErrorCode;
 }
 
-/** Returns bodies that no operation accepts, whatever its schema. */
+/** Returns bodies that every operation refuses, for any schema. */
 function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case[] {
   const text = JSON.stringify(good);
   const raw = (what: string, body: string | Uint8Array, code: ErrorCode = 'malformed_request', headers = {}): Case => ({
@@ -36,11 +36,11 @@ function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case
   });
   const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
   return [
-    raw('JSON that breaks off', text.slice(0, -1)),
-    raw('a comma too many', `${text.slice(0, -1)},}`),
+    raw('JSON without its end', text.slice(0, -1)),
+    raw('JSON with a superfluous comma', `${text.slice(0, -1)},}`),
     raw('two documents', `${text}${text}`),
     raw('single quotes', text.replaceAll('"', "'")),
-    raw('no JSON at all', 'name=Ada&email=ada%40example.com'),
+    raw('a text that is not JSON', 'name=Ada&email=ada%40example.com'),
     ...(requiresBody ? [raw('an empty body', '')] : []),
     raw('only blanks', '  \n'),
     raw('null', 'null'),
@@ -56,12 +56,12 @@ function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case
     raw('text/plain', text, 'unsupported_media_type', { 'content-type': 'text/plain' }),
     raw('a form', text, 'unsupported_media_type', { 'content-type': 'application/x-www-form-urlencoded' }),
     raw('multipart', text, 'unsupported_media_type', { 'content-type': 'multipart/form-data; boundary=x' }),
-    raw('no readable content type', text, 'unsupported_media_type', { 'content-type': 'nonsense' }),
+    raw('an unreadable content type', text, 'unsupported_media_type', { 'content-type': 'nonsense' }),
     raw('an unknown content encoding', text, 'unsupported_media_type', { 'content-encoding': 'zstd' }),
-    raw('gzip that is none', text, 'malformed_request', { 'content-encoding': 'gzip' }),
+    raw('bytes that are not gzip', text, 'malformed_request', { 'content-encoding': 'gzip' }),
     raw('brackets without end', '['.repeat(1_000_000)),
-    raw('more values than are read', `{"x":[${'1,'.repeat(20_000)}1]}`),
-    raw('UTF-16 with a mark', Buffer.from(`\uFEFF${text}`, 'utf16le')),
+    raw('more values than the limit', `{"x":[${'1,'.repeat(20_000)}1]}`),
+    raw('UTF-16 with a byte-order mark', Buffer.from(`\uFEFF${text}`, 'utf16le')),
     raw('nesting without end', `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
   ];
 }
@@ -88,17 +88,17 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   const strings = properties.filter((name) => typeof good[name] === 'string');
   return [
     json('an unknown property', { ...good, unexpected: 1 }),
-    json('a property of every object', { ...good, constructor: { prototype: { polluted: true } } }),
+    json('a property that every JavaScript object has', { ...good, constructor: { prototype: { polluted: true } } }),
     json('__proto__', `${text.slice(0, -1)}${text === '{}' ? '' : ','}"__proto__":{"polluted":true}}`),
     ...required.map((name) => json(`${name} is missing`, { ...good, [name]: undefined })),
     ...properties.map((name) => json(`${name} is null`, { ...good, [name]: null })),
     ...properties.map((name) =>
-      json(`${name} is of another type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
+      json(`${name} has another type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
     ),
-    ...strings.map((name) => json(`${name} holds a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
+    ...strings.map((name) => json(`${name} contains a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
     ...strings.map((name) =>
       json(
-        `${name} holds half a surrogate pair`,
+        `${name} contains half a surrogate pair`,
         text.replace(JSON.stringify(good[name]), '"a\\ud800b"'),
         'invalid_request',
       ),
@@ -117,7 +117,7 @@ async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; 
     : { clubId: club.id };
 }
 
-describe('a bad body, which gets an error and writes nothing', () => {
+describe('an operation with a bad body', () => {
   for (const operation of withBody) {
     it(`returns the code of each fault, and writes nothing: ${nameOf(operation)}`, async () => {
       const good = bodyOf(operation) ?? {};
@@ -150,9 +150,9 @@ describe('the size of a body', () => {
     limit = (await testConfig()).api.bodyLimitBytes;
   });
 
-  describe('a body at the limit is accepted, and one byte more is body_too_large', () => {
+  describe('every operation', () => {
     for (const operation of withBody) {
-      it(`accepts the limit, and refuses one more byte: ${nameOf(operation)}`, async () => {
+      it(`accepts a body at the limit, and refuses one more byte: ${nameOf(operation)}`, async () => {
         const { clubId, token } = await tokenFor(operation);
         const send = (raw: string) =>
           call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
@@ -174,7 +174,7 @@ describe('the size of a body', () => {
     expectError(await send(body, {}), 'body_too_large');
   });
 
-  it('counts a body without Content-Length', async () => {
+  it('is limited without Content-Length too', async () => {
     const { port } = await testApi();
     const chunk = new TextEncoder().encode(' '.repeat(65_536));
     const answerTo = async (chunks: number) => {
@@ -196,7 +196,7 @@ describe('the size of a body', () => {
     expect(await answerTo(limit / chunk.length)).to.equal('body_too_large');
   });
 
-  it('counts the unpacked bytes of a compressed body', async () => {
+  it('is the number of decompressed bytes of a compressed body', async () => {
     const gzip = (text: string) => gzipSync(text);
     const headers = { 'content-encoding': 'gzip' };
     expectError(await send(gzip(JSON.stringify({ token: 'unknown' })), headers), 'token_gone');

@@ -32,7 +32,7 @@ describe('POST /webhooks/billing', () => {
     );
 
   describe('202', () => {
-    it('puts the club that a subscription’s metadata names on its plan', async () => {
+    it('applies the subscription’s plan to the club that the metadata names', async () => {
       const { status, body } = await subscribe('business');
       expect([status, body]).to.deep.equal([202, accepted]);
       expect(await planRow(club.id)).to.deep.equal({
@@ -45,12 +45,12 @@ describe('POST /webhooks/billing', () => {
       });
     });
 
-    it('takes the plan from the price’s lookup key or from the configured map', async () => {
+    it('finds the plan by the price’s lookup key or by the configured map of prices', async () => {
       await postBillingEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
     });
 
-    it('finds the club by the customer after the first event that names the club', async () => {
+    it('finds the club by the customer, after one event has named the club', async () => {
       await postBillingEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
       await postBillingEvent(
         api,
@@ -62,7 +62,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
-    it('applies an event that arrived before the first event with the club’s name', async () => {
+    it('applies an event without a club later, when another event names the customer’s club', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
       await postBillingEvent(api, early);
       expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
@@ -71,7 +71,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(early)).to.equal('applied');
     });
 
-    it('puts a club with a canceled subscription on starter, until a new subscription', async () => {
+    it('applies the starter plan after a canceled subscription, until a new subscription begins', async () => {
       await subscribe('business');
       await postBillingEvent(
         api,
@@ -97,7 +97,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(older)).to.equal('outdated');
     });
 
-    it('answers a repeated event equally, and applies it once', async () => {
+    it('answers a repeated event like the first event, and applies it once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const answers = await Promise.all([1, 2, 3].map(() => postBillingEvent(api, event)));
       await eachCase(answers, ({ status, body }) => expect([status, body]).to.deep.equal([202, accepted]));
@@ -125,7 +125,7 @@ describe('POST /webhooks/billing', () => {
       });
     }
 
-    it('ignores an event that names another club than its customer’s, as customer_of_another_club', async () => {
+    it('ignores an event whose club is not its customer’s club, as customer_of_another_club', async () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
@@ -180,7 +180,7 @@ describe('POST /webhooks/billing', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns signature_invalid for a time more than 5 minutes from the API’s clock, and stores nothing', async () => {
+    it('returns signature_invalid for a timestamp more than 5 minutes off, and stores nothing', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const before = await rowCounts();
       expectError(await postBillingEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
@@ -191,7 +191,7 @@ describe('POST /webhooks/billing', () => {
       expect((await postBillingEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
     });
 
-    it('returns malformed_request for a signed body that is no event or no JSON object, and stores nothing', async () => {
+    it('returns malformed_request for a signed body that is not an event, and stores nothing', async () => {
       const before = await rowCounts();
       await eachCase(['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'], async (raw) =>
         expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request'),
@@ -199,7 +199,7 @@ describe('POST /webhooks/billing', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('writes neither secret nor signature nor body to the answer and the log', async () => {
+    it('does not write the secret, the signature or the body to the answer or the log', async () => {
       const payload = JSON.stringify({ ...billingEvents.checkout(about(club.id)), note: 'a-private-note' });
       const signature = signatureOf(payload, { secret: 'whsec_another' });
       const { text } = await post(payload, { 'stripe-signature': signature });

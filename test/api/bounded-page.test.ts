@@ -4,14 +4,14 @@ import { fitRows } from '../../api/bounded-page.ts';
 describe('the size limit of a page of a list', () => {
   const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-  it('leaves a page of up to 990,000 bytes unchanged', () => {
+  it('does not change a page of up to 990,000 bytes', () => {
     const rows = Array.from({ length: 100 }, (_, id) => ({ id, body: 'x'.repeat(9_870) }));
     expect(bytesOf(rows)).to.be.within(980_000, 990_000);
     expect(fitRows(rows)).to.deep.equal({ rows, shortened: false });
     expect(fitRows([])).to.deep.equal({ rows: [], shortened: false });
   });
 
-  it('shortens the longest texts until the page fits, and leaves short texts unchanged', () => {
+  it('shortens the longest texts until the page fits, and does not change short texts', () => {
     const rows = Array.from({ length: 100 }, (_, id) => ({ id, title: 'x'.repeat(900), body: 'ß'.repeat(20_000) }));
     const fitting = fitRows(rows);
     expect(fitting.shortened).to.equal(true);
@@ -19,7 +19,7 @@ describe('the size limit of a page of a list', () => {
     expect(bytesOf(fitting.rows)).to.be.below(1_000_000);
   });
 
-  it('counts bytes of JSON, and cuts no character in half', () => {
+  it('counts bytes of JSON, and never cuts inside a character', () => {
     for (const text of ['😀', '"', '\u0001', '\n']) {
       const rows = Array.from({ length: 100 }, () => ({ body: `-${text.repeat(20_000)}` }));
       const fitting = fitRows(rows);

@@ -40,7 +40,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect((await call('GET', '/branding')).body.data).to.deep.equal({ accent_color: '#1f4fd8', links: [] });
   });
 
-  it('is replaced as a whole by a change', async () => {
+  it('is replaced completely by a change', async () => {
     const logoId = await logo();
     const full = {
       logo_media_id: logoId,
@@ -98,7 +98,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
-  it('blocks the deletion of the logo, and names its use', async () => {
+  it('prevents the deletion of the logo, and is named as the reason', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     expectError(await call('DELETE', `/media/${id}`), 'in_use');
@@ -126,7 +126,7 @@ describe('a club’s branding (DEC-184)', () => {
   });
 
   describe('422', () => {
-    it('is returned with invalid_file for a logo that is no ready public library image', async () => {
+    it('is returned with invalid_file for a logo that is not a ready, public image of the library', async () => {
       const other = await buildClub();
       const { id: foreign } = await buildMedia(other.id, { title: 'Logo.png' });
       await alter('media', foreign, { kind: 'image', mime: 'image/png', visibility: 'public' });
@@ -179,7 +179,7 @@ describe('a club’s branding (DEC-184)', () => {
   describe('texts of mails', () => {
     const at = (template = 'student_invitation', language = 'pt-BR') => `/mail/texts/${template}/${language}`;
 
-    it('are listed with the languages in which the club has its own text', async () => {
+    it('are listed with the languages in which the club has its own version', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { texts } = (await call('GET', '/mail/texts')).body.data;
       expect(texts.map(({ template }: { template: string }) => template)).to.deep.equal(clubMailTemplates);
@@ -201,7 +201,7 @@ describe('a club’s branding (DEC-184)', () => {
         }
     });
 
-    it('return the standard text in a form that the club can send back unchanged', async () => {
+    it('have a standard text that the club can send back unchanged as its own text', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
         const answer = await call('PUT', at(template, 'de'), standard);
@@ -237,7 +237,7 @@ describe('a club’s branding (DEC-184)', () => {
       expect(preview.text).to.not.match(/\n{3}/);
     });
 
-    it('return to the standard text after a deletion', async () => {
+    it('become the standard text again after a deletion', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { data } = (await call('DELETE', at())).body;
       expect(data.is_own).to.equal(false);

@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('creates a campaign with the sent fields, and returns it as later reads do', async () => {
+    it('creates a campaign with the sent fields, and returns the same record as later reads', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -55,7 +55,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body).to.deep.equal(body);
     });
 
-    it('lists campaigns newest first, by status, in pages', async () => {
+    it('lists campaigns newest first, filtered by status, in pages', async () => {
       await callsOf(await buildClub())('POST', '/campaigns', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       const ids = async (query: string) => {
@@ -67,7 +67,7 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
-    it('lists campaigns without blocks and rules, and shows both in the single campaign (CAMP-18)', async () => {
+    it('lists campaigns without blocks and rules, and shows these fields of a single campaign (CAMP-18)', async () => {
       const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
       const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
       const { id } = await create({ content: long, audience: { match: 'any', rules } });
@@ -84,7 +84,7 @@ describe('campaigns', () => {
       expect(data).not.to.have.property('is_summary');
     });
 
-    it('replaces the sent fields, and removes the time window for a whole day', async () => {
+    it('replaces the sent fields, and removes the time window if it is a whole day', async () => {
       const created = await create({ send_window: { from: 0, to: 60 } });
       const change = async (body: object) => (await send('PATCH', `/campaigns/${created.id}`, body)).body.data;
       const named = await change({ name: 'Other' });
@@ -163,7 +163,7 @@ describe('campaigns', () => {
         ({ path, code }: { path: string; code: string }) => `${path} ${code}`,
       );
 
-    it('names every problem of e-mail, audience and sender, and none of a complete draft', async () => {
+    it('are named for e-mail, audience and sender, and a complete draft has none', async () => {
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       const { id } = await create({
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('returns 422 with the field for a schedule without recipients, and writes nothing', async () => {
+    it('cause 422 with the name of the field if a campaign without recipients is scheduled', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -230,7 +230,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
     });
 
-    it('counts the reached students, and each other student under the first reason', async () => {
+    it('are shown with the number of reached students, and of other students by their first reason', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
       await buildStudent(club.id, { verified: false }); // This student's account was opened by the club.
       const pending = await buildStudent(club.id, { verified: false });
@@ -244,7 +244,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('compares the audience with suppressions by the students’ current addresses', async () => {
+    it('include suppressions, which are compared with the students’ current addresses', async () => {
       const { db, vault } = await testDeps();
       const source = await testDatabase();
       const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
@@ -274,7 +274,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('shows the e-mail for one student, and a general e-mail', async () => {
+    it('prevent previews, and a complete draft has a preview for one student and a general preview', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();
@@ -296,7 +296,7 @@ describe('campaigns', () => {
       blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
     });
 
-    it('describes 100 problems and counts all', async () => {
+    it('have 100 described problems and a count of all problems', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
       expect([problems.length, count]).to.deep.equal([100, 255_002]); // the count includes the empty audience and the missing sender
@@ -305,7 +305,7 @@ describe('campaigns', () => {
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
     });
 
-    it('returns 409 for an e-mail above the size limit of an answer, and shows its size in the checks', async () => {
+    it('get 409 above the size limit of an answer, and their size is in the checks', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
       const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
       const preview = await send('GET', `/campaigns/${id}/preview`);
@@ -318,7 +318,7 @@ describe('campaigns', () => {
       expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
     });
 
-    it('limits the page of a large e-mail to 1 MB, first without the phone view, then without the e-mail', async () => {
+    it('have a page of at most 1 MB, which first omits the phone view and then the e-mail', async () => {
       const pageOf = async (characters: number) => {
         const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
         const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
@@ -331,7 +331,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('returns 429 to an IP address after 60 preview pages in a minute (LIM-29)', async () => {
+    it('cause 429 for an IP address after 60 preview pages in a minute (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
@@ -348,7 +348,7 @@ describe('campaigns', () => {
     const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
     const heading = (text: string) => ({ kind: 'heading', text });
 
-    it('shows each fault as a problem with its location, returns 422 for its schedule, and writes nothing', async () => {
+    it('is shown as a problem with its location, and a schedule returns 422 and writes nothing', async () => {
       await setSender();
       await buildStudent(club.id);
       const picture = await buildMedia((await buildClub()).id, { bytes: png() });
@@ -381,7 +381,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('returns 413 or 422 for huge blocks, a sender of two lines and unknown blocks, and writes nothing', async () => {
+    it('is refused with 413 or 422 for huge or unknown blocks and a sender of two lines', async () => {
       const { id } = await create();
       const before = await rowCounts();
       const large = withBlocks(Array.from({ length: 100 }, () => heading('x'.repeat(100_000))));
@@ -396,7 +396,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 campaign_not_draft for a change, deletion or second start in every later state', async () => {
+    it('includes changing, deleting or starting a campaign that is no draft, with 409 campaign_not_draft', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();
@@ -415,7 +415,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('stores and shows right-to-left text, emoji and international names unchanged', async () => {
+    it('does not include right-to-left text, emoji and international names, which stay unchanged', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -441,7 +441,7 @@ describe('campaigns', () => {
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('shows contrasting students from the audience, and no others', async () => {
+    it('show only students from the audience, who differ from each other', async () => {
       const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
@@ -464,7 +464,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${unfinished.id}/previews`), 'campaign_has_problems');
     });
 
-    it('shows the current e-mail on a page for 15 minutes', async () => {
+    it('show the current e-mail on a page for 15 minutes', async () => {
       await setSender();
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create({ content: { ...content, preheader: 'For {{student_name}} of {{club_name}}' } });
@@ -495,7 +495,7 @@ describe('campaigns', () => {
       expectError(await open(url), 'not_found');
     });
 
-    it('serves a page that cannot act, be framed, be cached or send a referrer', async () => {
+    it('are pages that run no scripts and cannot be framed, cached or send a referrer', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const { status, headers, text } = await open(url, 'text/html');
@@ -514,7 +514,7 @@ describe('campaigns', () => {
       expect(text).not.to.contain('<script').and.not.to.contain('classroom/mail/unsubscribe');
     });
 
-    it('returns equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
+    it('are equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
       const { vault } = await testDeps();
       const student = await buildStudent(club.id);
       const stranger = await buildStudent((await buildClub()).id);
@@ -539,7 +539,7 @@ describe('campaigns', () => {
       expect(pages[0]).to.contain('This preview has expired').and.not.to.contain(student.email);
     });
 
-    it('keeps the token and the student out of the log', async () => {
+    it('write neither the token nor the student to the log', async () => {
       const { id: studentId, email } = await buildStudent(club.id, { name: 'Quite Unmistakable' });
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
@@ -583,7 +583,7 @@ describe('campaigns', () => {
       );
     };
 
-    it('shows no problems and the sender address of a complete campaign', async () => {
+    it('show no problems and the sender address of a complete campaign', async () => {
       await setSender();
       const { id } = await create();
       const found = await checks(id);
@@ -593,7 +593,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.any.keys('recent', 'mails_of_day');
     });
 
-    it('names each problem and each warning once, with its location', async () => {
+    it('name each problem and each warning once, with its location', async () => {
       const { id } = await create({ content: { blocks: [{ kind: 'image', media_id: newId() }, { kind: 'divider' }] } });
       const found = await checks(id);
       expect(codes(found)).to.deep.equal([
@@ -606,7 +606,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.property('html_bytes');
     });
 
-    it('warns of contents that mailboxes cut, and still allows the schedule', async () => {
+    it('warn of contents that mailboxes truncate, and still allow the schedule', async () => {
       await setSender();
       const text = 'a rope '.repeat(1_400);
       const blocks = Array.from({ length: 11 }, () => ({ kind: 'text', text }));
@@ -615,7 +615,7 @@ describe('campaigns', () => {
       expect((await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).status).to.equal(200);
     });
 
-    it('shows the status of the domain, and the daily limit of mails', async () => {
+    it('show the status of the domain and the daily limit of mails', async () => {
       await setSender();
       await buildPlan(club.id, 'trial');
       await send('PUT', '/mail/domain', { domain: 'knots.example' });
@@ -636,7 +636,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('warns of bounces above 2 % and complaints above 0.1 %, but only from 200 mails on', async () => {
+    it('warn of bounces above 2 % and complaints above 0.1 %, but only if at least 200 mails were sent', async () => {
       await setSender();
       const { id } = await create();
       await buildSent({ mails: 199, bounced: 100, complained: 9 });
@@ -655,7 +655,7 @@ describe('campaigns', () => {
   describe('test mails of a campaign (CAMP-43)', () => {
     const test = (id: Id, body?: object) => send('POST', `/campaigns/${id}/test-mails`, body);
 
-    it('sends a test mail to the caller or another confirmed member, and lists them newest first', async () => {
+    it('are sent to the caller or another confirmed member, and listed newest first', async () => {
       const { id } = await create();
       const editor = await buildMember(club.id, 'editor');
       const first = await test(id);
@@ -669,7 +669,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
     });
 
-    it('returns equal 404 answers for outsiders, unconfirmed members and students, and writes nothing', async () => {
+    it('are refused with equal 404 answers for outsiders, unconfirmed members and students', async () => {
       const { id } = await create();
       const unconfirmed = await buildMember(club.id, 'editor');
       await (
@@ -681,7 +681,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 campaign_has_problems, or 402 without the feature, and writes nothing', async () => {
+    it('are refused with 409 campaign_has_problems, or with 402 without the feature', async () => {
       const unfinished = await create({ content: { blocks: [] } });
       const { id } = await create();
       const before = await rowCounts();
@@ -698,7 +698,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('are empty before the freeze, and then are listed once each in frozen order with a total', async () => {
+    it('are an empty list before the freeze, and then a list in frozen order with a total', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);

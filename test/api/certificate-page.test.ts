@@ -9,7 +9,7 @@ import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
 import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** The Accept header that browsers send. */
+/** The value of the Accept header that browsers send. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 const verify = (code: string, accept = 'application/json') =>
   call('GET', `/certificates/${code}`, { headers: { accept } });
@@ -62,7 +62,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('200', () => {
-    it('returns JSON to programs, with course, club, name, state, version and dates, without id and e-mail', async () => {
+    it('returns the certificate as JSON to programs, without id and e-mail', async () => {
       const answer = await verify(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([
         200,
@@ -89,7 +89,7 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('returns HTML with equal facts to people, with dates in the club’s time zone', async () => {
+    it('returns the same facts as HTML to browsers, with dates in the club’s time zone', async () => {
       const answer = await see(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
       await eachCase(
@@ -185,7 +185,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('the HTML page', () => {
-    it('allows only its own style: no script, form, frame or other host', async () => {
+    it('allows only its own style, and no script, form, frame or other host', async () => {
       const { headers, text } = await see(certificate.code);
       const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
       const hash = createHash('sha256').update(style).digest('base64');
@@ -214,7 +214,7 @@ describe('GET /certificates/{certificateCode}', () => {
     });
   });
 
-  it('shows the time but not the reason of a revocation, and is valid again after a reissue', async () => {
+  it('shows the time of a revocation but not the reason, and shows a reissued certificate as valid', async () => {
     const { id, code } = await issueCertificateByHand(club);
     const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
     const { body } = await verify(code);

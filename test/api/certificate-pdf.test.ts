@@ -12,7 +12,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
 
-/** Returns the modules of a printed QR code, row by row from the upper left corner, as a camera sees them. */
+/** Returns the modules of a printed QR code, row by row from the upper left corner. */
 function printedModules(answer: Answer): number[] {
   const fills = readPdf(answer.bytes).fills.filter((fill) => fill.length > 0);
   const [ground] = fills.at(-2) ?? [];
@@ -32,7 +32,7 @@ function printedModules(answer: Answer): number[] {
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
   describe('200', () => {
-    it('is one landscape A4 page, shown inline, with the code in its file name', async () => {
+    it('is one landscape A4 page for display in the browser, with the code in its file name', async () => {
       const club = await buildClub();
       const { id, code_formatted: code } = await issueCertificateByHand(club);
       const answer = await certificateCalls(club, id).print();
@@ -110,7 +110,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       });
     });
 
-    it('fits the longest name, title and club name on one page, without losing a letter', async () => {
+    it('prints the longest name, title and club name completely on one page', async () => {
       const club = await buildClub();
       const [name, title, clubName] = ['W'.repeat(120), 'M'.repeat(200), 'Q'.repeat(120)];
       const student = await buildStudent(club.id, { name });
@@ -122,7 +122,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       await eachCase([name, title, clubName], (text) => expect(lines.join('')).to.include(text));
     });
 
-    it('has equal bytes every time, until the certificate is reissued', async () => {
+    it('has the same bytes at each request, until the certificate is reissued', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const { print, reissue } = certificateCalls(club, id);
@@ -152,7 +152,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', () => {
-  it('returns the student’s own certificate with the bytes that the club gets', async () => {
+  it('returns the student’s own certificate with the same bytes as for the club', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });
@@ -161,7 +161,7 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', ()
     expect(own.bytes.equals((await certificateCalls(club, id).print()).bytes)).to.equal(true);
   });
 
-  it('returns 404 for an unknown certificate and one of another student or club', async () => {
+  it('returns 404 for an unknown certificate and for a certificate of another student or club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     const ids = [(await issueCertificateByHand(club)).id, (await issueCertificateByHand(other)).id, newId()];

@@ -12,7 +12,7 @@ import { testBucket } from '../toolkit/stack/storage.ts';
 const preview = (club: TestClub, language: string, token = club.owner.token) =>
   call('GET', `/v1/clubs/${club.id}/branding/certificate/${language}`, { token });
 
-/** @returns Returns the text that screen readers read from the page, in order. */
+/** @returns Returns the text of the page in the order in which screen readers read it. */
 const textsOf = async (pdf: Buffer) => (await taggedTexts(pdf)).map(({ text }) => text);
 
 describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
@@ -57,7 +57,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
       expect(await (await testBucket()).objects(`certificates/${club.id}/`)).to.deep.equal([]);
     });
 
-    it('has a code that no certificate has', async () => {
+    it('has a code that no real certificate has', async () => {
       expectError(await call('GET', '/certificates/000000000000'), 'not_found');
     });
   });
@@ -75,11 +75,11 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
     expect(answer.body.error.message).to.contain('"fr"').and.to.contain(offeredLanguages.join(', '));
   });
 
-  it('returns 503 busy for many simultaneous previews, and still prints certificates', async () => {
+  it('returns 503 busy for many simultaneous previews, while certificates are still printed', async () => {
     const club = await buildClub();
     const answers = await Promise.all(Array.from({ length: 30 }, () => preview(club, 'en')));
     const counts = Object.groupBy(answers, ({ status }) => String(status));
     expect(Object.keys(counts)).to.have.members(['200', '503']);
-    expect(counts['200']?.length, 'two previews may wait, and both are printed').to.be.at.least(2);
+    expect(counts['200']?.length, 'two previews wait, and are printed later').to.be.at.least(2);
   });
 });

@@ -1,4 +1,4 @@
-/** Tests how a student's correction and removal change the student's certificates. */
+/** Tests how certificates change when their student is corrected or removed. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -30,7 +30,7 @@ describe('a correction of name or e-mail', () => {
     expect((await read()).body.data).to.deep.equal({ ...certificate, student_email: email });
     expect(await find(club, email)).to.have.members([certificate.id, second.id]);
     expect(await find(club, student.email)).to.deep.equal([]);
-    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]); // finds certificates by the e-mail, because their names stay
+    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]); // finds them by e-mail, because their names do not change
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
     expect((await reissue()).body.data).to.include({ student_name: 'After', student_email: email, version: 2 });
   });

@@ -90,7 +90,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       await issueCertificateByHand(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
     });
 
-    it('finds a whole or partial code in any case, with or without separators and with spaces', async () => {
+    it('finds a complete or partial code in any letter case, with separators, with spaces or without both', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         code,
@@ -107,7 +107,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       for (const q of spellings) expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
     });
 
-    it('finds any part of name and e-mail in any case, and reads LIKE wildcards literally', async () => {
+    it('finds any part of name and e-mail in any letter case, and treats LIKE wildcards as plain characters', async () => {
       for (const q of [
         'zoë',
         'zoe 100%',

@@ -60,7 +60,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(Date.parse(issuedAt)).to.equal(now);
     });
 
-    it('raises one certificate.issued about the certificate', async () => {
+    it('raises one certificate.issued', async () => {
       const club = await buildClub();
       const certificate = await issueCertificateByHand(club);
       const source = await testDatabase();
@@ -91,7 +91,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
     });
 
-    it('draws another code if the first code is used already', async () => {
+    it('generates another code if the first code is already used', async () => {
       const club = await buildClub();
       const first = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('keeps the code, raises the version, prints current names, and raises no second fact', async () => {
+  it('keeps the code, increases the version, prints current names, and raises no second fact', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });
@@ -210,7 +210,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
-  it('records the time and the reason of the revocation, and raises no fact', async () => {
+  it('records the time and the reason of the revocation without a fact', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);
@@ -225,7 +225,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect(await factsOf(club.id)).to.have.length(1);
   });
 
-  it('returns 409 for a revoked certificate, and keeps the first of two simultaneous reasons', async () => {
+  it('returns 409 for a revoked certificate, and stores the first reason of two simultaneous requests', async () => {
     const club = await buildClub();
     const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));

@@ -60,7 +60,7 @@ describe('classroom', () => {
       expect((await other.courses()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('lists newest first, in pages, and shows a course of two enrollments once', async () => {
+    it('lists courses newest first, in pages, and lists a course with two enrollments once', async () => {
       await buildEnrollment(club.id, {
         studentId: learner.id,
         deliveryId: course.deliveryId,
@@ -123,7 +123,7 @@ describe('classroom', () => {
       });
     });
 
-    it('sorts the lessons of a module as administrators sorted them, not by creation', async () => {
+    it('shows the lessons of a module in the order that administrators chose, not by creation', async () => {
       const third = await buildLesson(course);
       const [first, second] = course.lessons.map(({ id }) => id);
       const ordered = [third.id, first, second];

@@ -17,7 +17,7 @@ describe('club plan', () => {
   const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
 
   describe('GET /v1/clubs/{clubId}/plan', () => {
-    it('gives a new club the professional plan with all its features and no usage', async () => {
+    it('shows the professional plan with all its features and no usage for a new club', async () => {
       const { status, body } = await read();
       expect(status).to.equal(200);
       expect(body.data).to.deep.equal({
@@ -32,7 +32,7 @@ describe('club plan', () => {
       });
     });
 
-    it('shows the plan from billing, and counts students without removed students', async () => {
+    it('shows the plan from billing, and does not count removed students', async () => {
       const end = new Date('2026-12-24T18:00:00Z');
       await buildPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
       await buildStudents(club.id, 7);
@@ -76,7 +76,7 @@ describe('club plan', () => {
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('returns equal 402 limit_reached answers at sign-up for known e-mails, without plan terms', async () => {
+    it('returns equal 402 limit_reached answers at sign-up for known and new e-mails, without plan terms', async () => {
       const known = await buildStudent(club.id);
       const before = await rowCounts();
       const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];

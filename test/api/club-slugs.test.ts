@@ -1,4 +1,4 @@
-/** Tests slugs of clubs: public data, changes, and how long a former slug works (ACC-8, ACC-9). */
+/** Tests slugs of clubs: the public data of a slug, changes, and how long a former slug is valid (ACC-8, ACC-9). */
 import { expect } from 'chai';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
 import { updateClub } from '../../domain/clubs/settings.ts';
@@ -75,7 +75,7 @@ describe('club slugs', () => {
       });
     });
 
-    it('reads the slug in any letter case, and with dots around it', async () => {
+    it('accepts the slug in any letter case, and with dots around it', async () => {
       await eachCase([slug.toUpperCase(), `.${slug}`, `${slug}.`], async (typed) =>
         expect((await find(typed)).body.data).to.include({ id: club.id, slug }),
       );
@@ -129,7 +129,7 @@ describe('club slugs', () => {
       await eachCase(typed, async (one) => expect(visible(await find(one)), one).to.equal(visible(unknown)));
     });
 
-    it('treats `by-slug` as no club id in other paths', async () => {
+    it('does not accept `by-slug` as a club id in other paths', async () => {
       expectError(await call('GET', '/v1/clubs/by-slug'), 'unauthenticated');
       expectError(await call('GET', '/v1/clubs/by-slug', { token: club.owner.token }), 'forbidden');
       expectError(
@@ -164,7 +164,7 @@ describe('club slugs', () => {
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
 
-    it('returns a former slug to its club at any time, even if the club has three former slugs', async () => {
+    it('lets a club take back a former slug at any time, even if the club has three former slugs', async () => {
       const slugs = [slug, newSlug(), newSlug(), newSlug()];
       for (const next of slugs.slice(1)) expect((await change(club, next)).status).to.equal(200);
       await eachCase(slugs, async (current) => {
@@ -216,7 +216,7 @@ describe('club slugs', () => {
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
 
-    it('gives a former slug to another club after 90 days, and not earlier', async () => {
+    it('lets another club take a former slug after 90 days, but not earlier', async () => {
       const [other, leftAt] = [await buildClub(), Date.now()];
       expect(await changeAt(club, newSlug(), leftAt)).to.match(/^club-/);
       expect(await changeAt(other, slug, leftAt + termMs - 1)).to.equal('slug_taken');
@@ -244,34 +244,34 @@ describe('club slugs', () => {
     const five = () => Promise.all([1, 2, 3, 4, 5].map(() => buildClub()));
     const oneWins = ['changed', 'slug_taken', 'slug_taken', 'slug_taken', 'slug_taken'];
 
-    it('gives a new slug to one of five clubs, and 409 to the others', async () => {
+    it('give a new slug to one of five clubs, and 409 to the other four', async () => {
       const newOne = newSlug();
       const answers = await Promise.all((await five()).map((one) => change(one, newOne)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
-    it('gives an expired slug to one of five clubs, and 409 to the others', async () => {
+    it('give an expired slug to one of five clubs, and 409 to the other four', async () => {
       await changeAt(club, newSlug(), Date.now() - termMs);
       const answers = await Promise.all((await five()).map((one) => change(one, slug)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
-    it('refuses an exchange of slugs between two clubs', async () => {
+    it('do not let two clubs exchange their slugs', async () => {
       const other = await buildClub();
       const answers = await Promise.all([change(club, await slugOf(other)), change(other, slug)]);
       expect(codes(answers)).to.deep.equal(['slug_taken', 'slug_taken']);
     });
 
-    it('keeps at most three former slugs of a club that sends five changes', async () => {
+    it('leave at most three former slugs of a club that sends five changes', async () => {
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => change(club, newSlug())));
       expect(codes(answers)).to.deep.equal([...Array(3).fill('changed'), ...Array(2).fill('slug_limit_reached')]);
       expect(Object.values(await slugsOf(club)).filter((former) => former)).to.have.length(3);
     });
 
-    it('waits for other transactions that reference the club, without blocking them', async () => {
+    it('wait for other transactions that reference the club, and do not block them', async () => {
       let changed: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // references the club as an inserted student does
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // locks like an inserted student
         async (tx) => {
           changed = change(club, newSlug());
           await untilWaitingForLocks(1);
@@ -282,7 +282,7 @@ describe('club slugs', () => {
       expect((await changed)?.status).to.equal(200);
     });
 
-    it('gives a new club another slug if a club is releasing the wanted slug', async () => {
+    it('give a new club another slug if a club is releasing the generated slug', async () => {
       const { id } = await buildAdministrator();
       const { db } = await testDeps();
       let opened: Promise<{ slug: string }> | undefined;
@@ -296,7 +296,7 @@ describe('club slugs', () => {
       expect((await opened)?.slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
     });
 
-    it('returns 409 to a club that changes to the slug of a club that is being created', async () => {
+    it('return 409 to a club that wants the slug of a club that is being created', async () => {
       const [{ id }, name] = [await buildAdministrator(), newSlug()];
       let changing: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
@@ -326,7 +326,7 @@ describe('club slugs', () => {
       expect(await slugsOf({ id: opened.organization_id })).to.deep.equal({ [slug]: false });
     });
 
-    it('is recorded by a process of the previous release too, and is no recently released slug', async () => {
+    it('is recorded by a process of the previous release too, and is never a recently released slug', async () => {
       const source = await testDatabase();
       const insert = (name: string) =>
         source.query<object[]>(
@@ -344,7 +344,7 @@ describe('club slugs', () => {
     });
   });
 
-  it('deletes the slugs of a deleted club, and makes them available', async () => {
+  it('are deleted with their club, and are then available', async () => {
     await change(club, newSlug());
     const current = await slugOf(club);
     await (await testDatabase()).query(`DELETE FROM clubs WHERE id = $1`, [club.id]);
@@ -352,7 +352,7 @@ describe('club slugs', () => {
     expect((await change(await buildClub(), slug)).status).to.equal(200);
   });
 
-  it('lets an owner change the slug again after 90 days, with a session of that time', async () => {
+  it('can be changed again after 90 days, with a new session', async () => {
     await change(club, newSlug());
     clock.advance(termMs);
     const source = await testDatabase();

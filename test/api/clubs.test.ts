@@ -63,7 +63,7 @@ describe('clubs', () => {
       expect((await other('GET', '')).body.data).to.deep.equal(data);
     });
 
-    it('indexes every source again after a change of the language, but not of the name', async () => {
+    it('indexes every source again after a change of the language, but not after a change of the name', async () => {
       const agent = await buildAgent(club.id);
       const files = [await buildMedia(club.id), await buildMedia(club.id)];
       const media = files.map(({ id }) => id);
@@ -77,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('wakes more sources than one statement can wake', async () => {
+    it('wakes all sources, even if one statement cannot wake so many', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;

@@ -30,7 +30,7 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     body: { club_id: clubId, email, code_id: codeId, code },
     ...(ip !== undefined && { ip }),
   });
-/** The id of this request, with the code of another request. */
+/** Returns this request with a wrong code, which is the next number. */
 const wrong = (request: Asked): Asked => ({
   ...request,
   code: String((Number(request.code) + 1) % 1_000_000).padStart(6, '0'),
@@ -83,7 +83,7 @@ describe('POST /v1/auth/code', () => {
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
 
-  it('mails the code of a club after many requests for the person in other and unknown clubs', async () => {
+  it('mails the code of one club, even after many requests for the e-mail in other and unknown clubs', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     await buildStudent(other.id, { email: student.email });
@@ -102,7 +102,7 @@ describe('POST /v1/auth/code', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns an id that contains the time of the request, whether or not a code is mailed', async () => {
+  it('returns an id that contains the time of the request, also if no code is mailed', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     for (const address of [email, someone()]) {
@@ -124,21 +124,21 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Uses up the wrong codes of an address for a day, with requests of another person. */
+  /** Uses up the wrong codes of an address for a day, with requests by a stranger. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, other);
     }
   };
-  /** Daily counts must not pass midnight during the test. */
+  /** Starts at noon, so that the daily counts do not restart at midnight during the test. */
   const beginAtNoon = () => clock.advance(36 * 60 * minute - (clock.now().getTime() % (24 * 60 * minute)));
   const failuresOf = async (email: string): Promise<number | undefined> => {
     const { db, vault } = await testDeps();
     const addressKey = codeFailureKey(clubId, addressKeyOf(vault, email));
     return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
   };
-  /** Uses up a person's mails of an hour. @returns the last mailed code with a request whose mail was withheld */
+  /** Requests codes until mails are withheld for an hour. @returns the last mailed code, with the id of a later request */
   const askUntilWithheld = async ({ id, email }: { id: Id; email: string }): Promise<Asked> => {
     let { codeId } = await askFor(clubId, email);
     for (let times = 0; times < 5; times++) ({ codeId } = await askFor(clubId, email));
@@ -181,7 +181,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code after newer requests of others, whose wrong codes do not count for it (DEC-61)', async () => {
+    it('accepts a code after newer requests of strangers, whose wrong codes do not count for it (DEC-61)', async () => {
       const request = await asking();
       const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
@@ -190,17 +190,17 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code of another request of the account, even if that request has no tries left', async () => {
+    it('accepts the code of another request for the account, even if that request has no tries left', async () => {
       const request = await asking();
       const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
       expectError(await exchange(clubId, stranger), 'token_gone');
       expect((await exchange(clubId, { ...request, code: stranger.code })).status).to.equal(200);
-      expectError(await exchange(clubId, { ...request, code: stranger.code }), 'token_gone'); // the code of the second request is used
-      expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is not used
+      expectError(await exchange(clubId, { ...request, code: stranger.code }), 'token_gone'); // the code of the second request is used up
+      expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is still valid
     });
 
-    it('accepts the last mailed code once with a request whose mail was withheld', async () => {
+    it('accepts the last mailed code once, with the id of a request whose mail was withheld', async () => {
       const student = await buildStudent(clubId);
       const withheld = await askUntilWithheld(student);
       expect((await exchange(clubId, withheld)).status).to.equal(200);
@@ -209,7 +209,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(student.email)).to.equal(1);
     });
 
-    it('accepts the last code after all wrong codes of strangers, their networks and other clubs', async () => {
+    it('accepts the last code after many wrong codes by strangers, from any network and in other clubs', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -223,7 +223,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, withheld, '198.51.100.4')).status).to.equal(200);
     });
 
-    it('accepts a correct code in the first try after 20 wrong codes in a day, but not in the second', async () => {
+    it('accepts only the first try of a code after 20 wrong codes in a day', async () => {
       beginAtNoon();
       const { email } = await buildStudent(clubId);
       await guessAway(email);
@@ -238,7 +238,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, second), 'token_gone');
     });
 
-    it('gives a code its five tries again on the next day', async () => {
+    it('allows five tries of a code again on the next day', async () => {
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       clock.advance(24 * 60 * minute);
@@ -291,7 +291,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, request), 'token_gone');
     });
 
-    it('counts each of twenty simultaneous tries until none is left', async () => {
+    it('counts each of twenty simultaneous tries, until no try is left', async () => {
       const request = await asking();
       await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(request))));
       const { db } = await testDeps();
@@ -299,12 +299,12 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('refuses withheld requests after 25 wrong codes of a network or 100 of all networks in a day', async () => {
+    it('is returned for a request with a withheld mail after 25 wrong codes of a network, or 100 of all', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // each call comes from another address of the network, because calls of one address are limited
+      let addresses = 0; // another address of the network sends each call, because calls of one address are limited
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
       expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th wrong code of the network
@@ -317,10 +317,10 @@ describe('POST /v1/auth/code/exchange', () => {
       const again = { ...(await askFor(clubId, email)), code: later.code };
       for (const network of [5, 6]) await guess(network);
       expectError(await exchange(clubId, again, '10.7.10.10'), 'token_gone'); // the 101st
-      expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a request with a mail has a try
+      expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a request with a sent mail still has a try
     });
 
-    it('refuses withheld requests of another account or another club, and a forged request', async () => {
+    it('refuses a request with a withheld mail of another account or club, and a forged request', async () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
@@ -351,10 +351,10 @@ describe('POST /v1/auth/code/exchange', () => {
       const count = () => db.source.manager.count(CodeFailureCount);
       const before = await count();
       await db.transaction((tx) => deleteCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
-      expect(before - (await count())).to.equal(3); // The counts of the account, of its withheld requests and of the network.
+      expect(before - (await count())).to.equal(3); // The counts of the account, of its requests with withheld mails, and of the network.
     });
 
-    it('counts wrong codes of an unknown address as it counts those for a known address', async () => {
+    it('counts wrong codes of unknown and known addresses in the same way', async () => {
       const email = someone();
       const request = wrong(await askFor(clubId, email));
       for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, request), 'token_gone');

@@ -52,7 +52,7 @@ describe('cohorts of a course', () => {
       });
     });
 
-    it('returns 422 for an end not after the beginning and for nonexistent times, and writes nothing', async () => {
+    it('returns 422 for an end that is not after the beginning and for nonexistent times, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -89,7 +89,7 @@ describe('cohorts of a course', () => {
       expect(await change({ starts_at: '' })).to.not.have.property('starts_at');
     });
 
-    it('returns 422 for an end not after the beginning, nonexistent times and an empty change', async () => {
+    it('returns 422 for an end that is not after the beginning, nonexistent times and an empty change', async () => {
       const id = await build();
       await eachCase(
         [
@@ -111,7 +111,7 @@ describe('cohorts of a course', () => {
       expect((await send('GET', `/courses/${course.id}/cohorts`)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns 409 in_use while a delivery opens the cohort or an enrollment is in it, even if revoked', async () => {
+    it('returns 409 in_use while the cohort has a delivery or an enrollment, even a revoked one', async () => {
       const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
       await buildAccessDelivery(club.id, { courseId: course.id, cohortId: one.id });
       const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });

@@ -61,7 +61,7 @@ const bodiesOf = async (list: Promise<{ body: { data: { body?: string }[]; total
 describe('posts of spaces', () => {
   beforeEach(begin);
 
-  it('creates a post, and shows it to its author, others and administrators', async () => {
+  it('creates a post, and shows it to its author, other students and administrators', async () => {
     const { status, body } = await mine.publish(space.id, { title: ' The  knot ', body: 'It *holds*.' });
     expect(status).to.equal(201);
     const { id, public_id: publicId, created_at: createdAt } = body.data;
@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lets only the author edit, while a member, and delete, even after access has ended', async () => {
+  it('lets only the author edit as a member, and delete even after access has ended', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -203,7 +203,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(admins.posts(space.id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps a deleted post with comments of others as an empty post, and deletes it otherwise', async () => {
+  it('empties a deleted post if it has comments of other people, and otherwise deletes it', async () => {
     const post = await published(mine, { title: 'Kept', body: 'secretword' });
     await mine.react(post.public_id);
     await commented(post.public_id);
@@ -223,7 +223,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([['Aye'], 1]);
   });
 
-  it('keeps the comment of another person if a comment and the deletion of its post meet', async () => {
+  it('keeps a comment of another person that is written during the deletion of its post', async () => {
     const [one, two] = [await published(), await published()];
     const lock = (id: Id) => sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR UPDATE`;
     const [comment, deletion] = await inThisOrder(
@@ -242,7 +242,7 @@ describe('posts of spaces', () => {
     expectError(late, 'not_found');
   });
 
-  it('allows each action by space, access, membership and role as the table says (COMM-3)', async () => {
+  it('allows each action by space, access, membership and role, as the table states (COMM-3)', async () => {
     const ahead = (ms: number) => new Date(Date.now() + ms);
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean })[] = [
       { private: false, hidden: false },
@@ -372,7 +372,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.unreactToComment(publicId, comment)).body.data.reactions).to.deep.equal([]);
   });
 
-  it('sets `unread` for visible posts of others after the read mark, unless the space is muted (COMM-1)', async () => {
+  it('sets `unread` for other people’s posts after the read mark, unless the space is muted (COMM-1)', async () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
@@ -459,7 +459,7 @@ describe('files of posts', () => {
 describe('moderation of posts and comments', () => {
   beforeEach(begin);
 
-  it('hides posts from others, pins, locks and deletes, and stores each action as a row (COMM-13)', async () => {
+  it('hides posts from other people, pins, locks and deletes, and stores each action (COMM-13)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const action of ['hide', 'pin', 'lock'])
@@ -530,7 +530,7 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
-  it('returns 404 for a report if the post or comment is deleted or hidden meanwhile, and queues nothing', async () => {
+  it('returns 404 for a report of a post or comment that is just being deleted or hidden', async () => {
     const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),
@@ -574,7 +574,7 @@ describe('moderation of posts and comments', () => {
 describe('limits of the community', () => {
   beforeEach(begin);
 
-  it('returns 429 for a student’s 21st post in an hour, and accepts others and administrators (LIM-9)', () =>
+  it('return 429 for a student’s 21st post in an hour, but not to other people (LIM-9)', () =>
     withClockStopped(async () => {
       for (let number = 1; number <= 20; number++)
         expect((await mine.publish(space.id)).status, `${number}`).to.equal(201);
@@ -585,7 +585,7 @@ describe('limits of the community', () => {
       for (let number = 1; number <= 21; number++) expect((await admins.publish(space.id)).status).to.equal(201);
     }));
 
-  it('returns 429 for the 11th comment in a minute over lessons and posts together (LIM-8)', () =>
+  it('return 429 for the 11th comment in a minute on lessons and posts together (LIM-8)', () =>
     withClockStopped(async () => {
       const course = await buildOpenCourse(club.id, { lessons: 1 });
       const learner = await buildLearner(course, author);
@@ -602,7 +602,7 @@ describe('limits of the community', () => {
       expect((await theirs.comment(publicId)).status).to.equal(201);
     }));
 
-  it('applies the club’s write limit to posts of administrators: 60 in a minute (LIM-1)', () =>
+  it('limit posts of administrators by the club’s limit of 60 writes in a minute (LIM-1)', () =>
     withClockStopped(async () => {
       const published60 = await Promise.all(Array.from({ length: 60 }, () => admins.publish(space.id)));
       expect(new Set(published60.map(({ status }) => status))).to.deep.equal(new Set([201]));
@@ -613,7 +613,7 @@ describe('limits of the community', () => {
 describe('the removal of a student from the community', () => {
   beforeEach(begin);
 
-  it('erases memberships, reactions, reports and texts, and keeps the texts of others (COMM-16)', async () => {
+  it('erases memberships, reactions, reports and texts, and keeps texts of other people (COMM-16)', async () => {
     const post = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
     await commented(post.public_id, theirs, { body: 'Well said' });
     const file = await buildPostFile(club.id, author.id);
@@ -640,7 +640,7 @@ describe('the removal of a student from the community', () => {
     expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('erases the student’s own replies, and deletes comments without replies of others', async () => {
+  it('erases the student’s own replies, and deletes own comments that have no replies of other people', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);
@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps simultaneous comments and replies of others, and empties the posts that they answer', async () => {
+  it('keeps simultaneous comments and replies of other people, and empties the posts above them', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

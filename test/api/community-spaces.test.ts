@@ -54,7 +54,7 @@ const membershipOf = async (space: Id, studentId: Id) => {
 describe('community spaces of administrators', () => {
   beforeEach(begin);
 
-  it('creates a space with defaults or with every field, reads, changes and lists it (COMM-4)', async () => {
+  it('are created with defaults or with every field, read, changed and listed (COMM-4)', async () => {
     const plain = await keeping.create({ name: '  The   Quay ' });
     expect(plain.status).to.equal(201);
     const { id, created_at: createdAt } = plain.body.data;
@@ -91,7 +91,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(full.body.data.id)).body).to.deep.equal(changed.body);
   });
 
-  it('counts a cover as a use of the file, which a deletion names and `force` ends (MED-14)', async () => {
+  it('count as a use of their cover, which a deletion of the file names and `force` ends (MED-14)', async () => {
     const image = await buildMedia(club.id, { mime: 'image/png', bytes: 'x' });
     const space = await created({ cover_media_id: image.id });
     const send = callsOf(club);
@@ -142,7 +142,7 @@ describe('community spaces of administrators', () => {
     expect(await rowCounts()).to.deep.equal({ ...before, community_spaces: Number(before['community_spaces']) + 198 });
   });
 
-  it('sorts all active spaces, archives a space, and unarchives it to the end (COMM-5)', async () => {
+  it('are sorted by a request, archived, and unarchived as the last space (COMM-5)', async () => {
     const [one, two, three] = [await created(), await created(), await created()];
     const order = async () => (await keeping.list()).body.data.map(({ id }: { id: Id }) => id);
     const listedIds = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
@@ -159,7 +159,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.list('?archived=true')).body.total).to.equal(0);
   });
 
-  it('lists, removes, bans and unbans members, and accepts each request repeatedly (COMM-7)', async () => {
+  it('have members that can be listed, removed, banned and unbanned, each repeatedly (COMM-7)', async () => {
     const space = await created();
     await own.join(space);
     const other = await buildStudent(club.id, { name: 'Otto' });
@@ -193,7 +193,7 @@ describe('community spaces of administrators', () => {
 describe('community spaces of students', () => {
   beforeEach(begin);
 
-  it('joins, mutes, marks as read and leaves, with the whole record at each step (COMM-1, 2, 6)', async () => {
+  it('can be joined, muted, marked as read and left, with the whole record as answer (COMM-1, 2, 6)', async () => {
     const space = await created({ digest_by_default: true });
     const outside = {
       id: space,
@@ -236,12 +236,12 @@ describe('community spaces of students', () => {
     expect((await own.join(space)).body.data).to.deep.equal(member);
   });
 
-  it('returns `can_post` false to a member of a space in which only administrators post', async () => {
+  it('show `can_post` false if only administrators may post', async () => {
     const space = await created({ posting: 'admins' });
     expect((await own.join(space)).body.data).to.include({ joined: true, can_post: false, posting: 'admins' });
   });
 
-  it('returns 403 not_entitled for a private space without access, and 404 for a hidden or archived one', async () => {
+  it('return 403 not_entitled if private without access, and 404 if hidden or archived', async () => {
     const locked = await created({ private: true });
     expectError(await own.join(locked), 'not_entitled');
     const hidden = await created({ private: true, hidden: true });
@@ -256,7 +256,7 @@ describe('community spaces of students', () => {
     }
   });
 
-  it('leaves repeatedly, after access has ended, and in an archived space (COMM-2)', async () => {
+  it('can be left repeatedly, after access has ended, and when archived (COMM-2)', async () => {
     const space = await buildSpace(club.id, { private: true, hidden: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { id: enrollment } = (
@@ -273,7 +273,7 @@ describe('community spaces of students', () => {
     expect((await own.leave(archived)).body.data).to.include({ joined: false, can_post: false });
   });
 
-  it('shows each space by access and membership as the table says, in lists and alone (COMM-3)', async () => {
+  it('are shown by access and membership as the table states, in lists and alone (COMM-3)', async () => {
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean; archived: boolean })[] = [
       { private: false, hidden: false, archived: false },
       { private: false, hidden: true, archived: false },
@@ -334,7 +334,7 @@ describe('community spaces of students', () => {
 describe('memberships that follow access', () => {
   beforeEach(begin);
 
-  it('makes each new student a member of open spaces in the transaction of the creation (COMM-9)', async () => {
+  it('begin in open spaces in the transaction that creates a student (COMM-9)', async () => {
     const space = await buildSpace(club.id, { autoJoin: true, digestByDefault: true });
     await buildSpace(club.id);
     const email = `${newId()}@example.com`;
@@ -352,7 +352,7 @@ describe('memberships that follow access', () => {
     expect(rows).to.deep.equal([{ space_id: space.id, digest: true }]);
   });
 
-  it('joins private spaces by a grant, and removes the member from the count by a revocation (COMM-8)', async () => {
+  it('begin in private spaces with a grant, and are not counted after a revocation (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const send = callsOf(club);
@@ -369,7 +369,7 @@ describe('memberships that follow access', () => {
     expect((await own.read(space.id)).body.data).to.include({ joined: false, member_count: 0 });
   });
 
-  it('joins a space for all rows of an import, and for no student of a rolled-back grant', async () => {
+  it('begin for all rows of an import, and for no student of a rolled-back grant', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const file = `email,name\n${newId()}@example.com,Cy\n${newId()}@example.com,Di\n`;
@@ -386,7 +386,7 @@ describe('memberships that follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('counts access that begins or ends by time within the hour, and updates `joined` immediately (COMM-8)', async () => {
+  it('are counted within an hour after access begins or ends by time, but `joined` immediately (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -417,7 +417,7 @@ describe('memberships that follow access', () => {
     expect((await followAccessByTime(db, new Date(to.getTime() + hour))).followed).to.equal(0);
   });
 
-  it('joins all students when `auto_join` is switched on, except students who left or are banned (COMM-9)', async () => {
+  it('begin for all students when `auto_join` is switched on, except left and banned students (COMM-9)', async () => {
     const [leaver, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
     const space = await created();
     await communityOf({ clubId: club.id }, leaver).join(space);
@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('waits in the run for sign-ups that began before the switch, and joins all of them (ADR 31)', async () => {
+  it('begin for sign-ups that started before the switch, because the run waits for them (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>
@@ -456,7 +456,7 @@ describe('memberships that follow access', () => {
     expect(await memberCount(space)).to.equal(2);
   });
 
-  it('does not wait in the run for transactions that write other tables (ADR 31)', async () => {
+  it('are not delayed by transactions that write other tables (ADR 31)', async () => {
     const space = await created();
     const other = await buildClub();
     await withOpenTransaction(
@@ -469,7 +469,7 @@ describe('memberships that follow access', () => {
     expect(await memberCount(space)).to.equal(1);
   });
 
-  it('counts only students with access once a space is private, and all members once it is open again', async () => {
+  it('are counted for all members of an open space, and only with access for a private space', async () => {
     const space = await buildSpace(club.id);
     const deliveryId = await buildSpaceDelivery(space);
     await buildEnrollment(club.id, { studentId: student.id, deliveryId });
@@ -485,7 +485,7 @@ describe('memberships that follow access', () => {
     expect(await filled()).to.equal(2);
   });
 
-  it('leaves no membership and no count if a removal waits for a revocation', async () => {
+  it('end and are not counted after a removal that waits for a revocation', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const granted = await callsOf(club)('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId });

@@ -27,7 +27,7 @@ describe('course outline', () => {
 
   const courseLock = () => sql`SELECT 1 FROM courses WHERE id = ${courseId} FOR UPDATE`;
 
-  /** Returns the current titles: `[module, [lessons]]`. */
+  /** Returns the current titles as `[module, [lessons]]`. */
   async function outline(): Promise<unknown[]> {
     const { modules } = (await write('GET', `/courses/${courseId}`)).body.data;
     return modules.map(({ title, lessons }: { title: string; lessons: { title: string }[] }) => [
@@ -37,7 +37,7 @@ describe('course outline', () => {
   }
 
   describe('modules', () => {
-    it('adds each module at the end of the course', async () => {
+    it('are added at the end of the course', async () => {
       const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -60,7 +60,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('deletes an empty module, and returns 409 in_use for a module with lessons', async () => {
+    it('are deleted if empty, and otherwise return 409 in_use', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');
@@ -70,7 +70,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('returns 409 in_use while a lesson is being added to the module', async () => {
+    it('return 409 in_use for a deletion while a lesson is being added', async () => {
       const id = await addModule('Bends');
       const [created, deleted] = await inThisOrder(
         courseLock(),
@@ -82,7 +82,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
     });
 
-    it('returns 404 for a new lesson in a module that is being deleted', async () => {
+    it('return 404 for a new lesson while they are being deleted', async () => {
       const id = await addModule('Bends');
       const [deleted, created] = await inThisOrder(
         courseLock(),
@@ -94,7 +94,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('returns 404 for an unknown or foreign module or course', async () => {
+    it('return 404 if the module or the course is unknown or foreign', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found'),
@@ -106,7 +106,7 @@ describe('course outline', () => {
       });
     });
 
-    it('returns 409 course_full above 100 modules or 500 lessons, until a lesson is removed', async () => {
+    it('return 409 course_full above 100 modules or 500 lessons, until a lesson is removed', async () => {
       const source = await testDatabase();
       const id = await addModule('Bends');
       await source.query(
@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds before the lesson, which is then the last', async () => {
+      it('succeeds if it is first, and the lesson is then the last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([
@@ -226,7 +226,7 @@ describe('course outline', () => {
         ]);
       });
 
-      it('returns 422 after the lesson, which the order does not name', async () => {
+      it('returns 422 if the lesson is first, because the order does not name the lesson', async () => {
         const [created, ordered] = await inThisOrder(courseLock(), added, turned);
         expect(created.status).to.equal(201);
         expectError(ordered, 'invalid_request');

@@ -21,7 +21,7 @@ describe('courses', () => {
 
   describe('POST /v1/clubs/{clubId}/courses', () => {
     describe('201', () => {
-      it('creates a draft without modules, and returns the whole record as later reads do', async () => {
+      it('creates a draft without modules, and returns the same whole record as later reads', async () => {
         const { status, body } = await create({ title: '  Knots   for Beginners ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -52,7 +52,7 @@ describe('courses', () => {
         expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives different public ids to equal titles', async () => {
+      it('gives different public ids to courses with equal titles', async () => {
         const publicIds = [];
         for (let course = 0; course < 7; course++)
           publicIds.push((await create({ title: 'Knots' })).body.data.public_id);
@@ -61,7 +61,7 @@ describe('courses', () => {
         expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives ten public ids to ten simultaneous courses with equal titles', async () => {
+      it('gives ten different public ids to ten simultaneous courses with equal titles', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
@@ -83,7 +83,7 @@ describe('courses', () => {
       });
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       const within = [
         { public_id: 'a' },
         { public_id: 'A'.repeat(32) },
@@ -115,7 +115,7 @@ describe('courses', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/courses', () => {
-    it('lists the club’s courses without outlines, newest first, by status, in pages', async () => {
+    it('lists the club’s courses without outlines, newest first, filtered by status, in pages', async () => {
       for (const title of ['First', 'Second', 'Third']) {
         await create({ title });
         clock.advance(1_000);
@@ -171,7 +171,7 @@ describe('courses', () => {
       expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
     });
 
-    it('sets published_at when the course is published first, and keeps it afterwards', async () => {
+    it('sets published_at at the first publication, and keeps it afterwards', async () => {
       const { id } = (await create({ title: 'Knots' })).body.data;
       const publishedAt = async (status: string) => {
         clock.advance(1_000);

@@ -23,7 +23,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/deliveries', () => {
-    it('creates a delivery, returns the whole record as later reads do, and raises no fact', async () => {
+    it('creates a delivery, returns the same whole record as later reads, and raises no fact', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { status, body } = await send('POST', '/deliveries', {
@@ -48,7 +48,7 @@ describe('deliveries', () => {
       expect(await factsOf(club.id)).to.deep.equal([]);
     });
 
-    it('uses the defaults for omitted fields: no cohort, not free, no limit of days', async () => {
+    it('uses defaults for omitted fields: no cohort, not free, without a limit of days', async () => {
       const course = await buildCourse(club.id);
       const { body } = await send('POST', '/deliveries', { name: 'Knots', opens: opening(course.id) });
       expect(body.data).to.not.have.property('access_days');
@@ -66,7 +66,7 @@ describe('deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 for a bad name, bad days, and a kind that a delivery cannot open', async () => {
+    it('returns 422 for a bad name, a bad number of days, and an unknown kind of item to open', async () => {
       const { id } = await buildCourse(club.id);
       const good = { name: 'Knots', opens: opening(id) };
       await eachCase([1, 36_500], async (days) =>
@@ -104,7 +104,7 @@ describe('deliveries', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
-    it('changes the given fields, and removes the limit by 0 days', async () => {
+    it('changes the given fields, and removes the limit of days by 0', async () => {
       const delivery = await buildAccessDelivery(club.id, { accessDays: 7 });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body.data;

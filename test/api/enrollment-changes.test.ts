@@ -45,7 +45,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('POST …/restore', () => {
-    it('restores the earlier record, and raises access.restored', async () => {
+    it('restores the record as before the revocation, and raises access.restored', async () => {
       const before = (await send('GET', `/enrollments/${enrollment.id}`)).body;
       await change('revoke');
       expect((await change('restore')).body).to.deep.equal(before);
@@ -64,7 +64,7 @@ describe('changes of an enrollment', () => {
       expect(await types()).to.deep.equal(['access.revoked', 'access.granted']);
     });
 
-    it('restores a purchase in addition to a grant', async () => {
+    it('restores a purchase, even if the student has a grant too', async () => {
       const { studentId, deliveryId } = enrollment;
       const sold = {
         studentId,
@@ -146,7 +146,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('returns 409 already_enrolled for the extension of an ended enrollment beside an active one', async () => {
+    it('returns 409 already_enrolled for a new end of an ended enrollment beside an active enrollment', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;
@@ -158,7 +158,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('restore', undefined, next.id), 'already_enrolled');
     });
 
-    it('returns 422 for an end not after the beginning, and changes nothing', async () => {
+    it('returns 422 for an end that is not after the beginning, and changes nothing', async () => {
       const before = await rowCounts();
       expectError(await change('end', { ends_at: inDays(-1).toISOString() }), 'invalid_request');
       expectError(await change('end', { ends_at: '2027-02-30T00:00:00Z' }), 'invalid_request');

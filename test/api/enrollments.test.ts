@@ -53,7 +53,7 @@ describe('enrollments', () => {
       expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('lasts for the delivery’s days without given dates, or else as long as the cohort', async () => {
+    it('lasts for the delivery’s days, or without days as long as the cohort, if no dates are given', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -105,7 +105,7 @@ describe('enrollments', () => {
       expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
     });
 
-    it('returns 409 already_enrolled and changes nothing, and returns 201 once the enrollment has ended', async () => {
+    it('returns 409 already_enrolled without a change, and returns 201 once the enrollment has ended', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();
@@ -117,7 +117,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('creates an enrollment in addition to a purchase and a revoked enrollment', async () => {
+    it('creates an enrollment, even if the student has a purchase and a revoked enrollment', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const ofStudent = { studentId: student.id, deliveryId: id };
       await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
@@ -143,7 +143,7 @@ describe('enrollments', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('returns 422 for an end not after the beginning', async () => {
+    it('returns 422 for an end that is not after the beginning', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const before = await rowCounts();
       await eachCase(
@@ -160,7 +160,7 @@ describe('enrollments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/enrollments', () => {
-    it('lists newest first, by student, delivery and revocation, without removed and foreign enrollments', async () => {
+    it('lists enrollments newest first, by student, delivery and revocation, without removed ones', async () => {
       await buildEnrollment((await buildClub()).id);
       const first = await buildEnrollment(club.id, { studentId: student.id });
       const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });

@@ -96,12 +96,12 @@ function withBrokenDatabase(usual: ApiDeps): ApiDeps {
 }
 
 describe('a transaction that fails midway', () => {
-  it('changes no table, and the answer is 500', async () => {
+  it('changes no table, and returns 500', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `refuse_mails_${newId().replaceAll('-', '')}`;
     const before = await rowCounts();
-    // The last statement of a student's creation inserts the mail. The trigger makes this statement fail.
+    // The last statement of a student's creation inserts the mail. The trigger makes the insertion fail.
     await source.query(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN IF NEW.club_id = '${club.id}' THEN RAISE EXCEPTION 'no mail'; END IF; RETURN NEW; END $$`);
     await source.query(
@@ -158,7 +158,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
       (await tokensToConfirm(club, 25)).map((token) => () => studentAccounts(club.id).verify(token)),
   };
   for (const [name, requestsOf] of Object.entries(waiting)) {
-    it(`answers another club while 25 ${name} of one club wait for the lock of its student count`, async () => {
+    it(`is not returned to another club while 25 ${name} of one club wait for a lock`, async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const requests = await requestsOf(club);
       let answers: Promise<Answer>[] = [];
@@ -176,7 +176,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
     });
   }
 
-  it('returns Retry-After and writes nothing if a request waits too long for a lock', async () => {
+  it('is returned with Retry-After if a request waits too long for a lock, and nothing is written', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `lock_mails_${newId().replaceAll('-', '')}`;
@@ -198,7 +198,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('ends the wait for a lock after 5 s, before the shortest lease ends (10 s)', async () => {
+  it('is returned after a wait of 5 s, which is shorter than the shortest lease (10 s)', async () => {
     const [row] = await (await testDatabase()).query<{ lock_timeout: string }[]>('SHOW lock_timeout');
     expect(row?.lock_timeout).to.equal('5s');
   });

@@ -1,4 +1,4 @@
-/** Tests that ids of another club's records get the answers of unknown ids (DEC-19), and that both clubs stay unchanged. */
+/** Tests that a request with ids of another club's records gets the answer for unknown ids (DEC-19), and changes neither club. */
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
@@ -23,7 +23,7 @@ import {
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
 const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
 
-/** Returns the ids of the path: the club's own records, unless `others` replaces them. */
+/** Returns the ids for the path: ids of the club's own records, unless `others` replaces them. */
 function idsFor(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -68,7 +68,7 @@ async function look({ method }: ContractOperation, path: string, { token, body, 
   return String(response.status);
 }
 
-/** A request about own records either succeeds or conflicts with their state. */
+/** Matches the answer to a request about own records, which succeeds or conflicts with their state. */
 const judged = /^(2\d\d|409)/;
 
 /** Returns every nonempty subset of the items. */
@@ -81,7 +81,7 @@ function choicesOf<T>(items: readonly T[]): T[][] {
 describe('ids of another club', () => {
   /** The club whose records the requests name. */
   let foreign: FurnishedClub;
-  /** The club that sends the reads. Each write has its own club, because it changes the records of the club. */
+  /** The club that sends the reads. Each write comes from a new club, because writes change the records of their club. */
   let reader: FurnishedClub;
   let theirRows: Record<string, string[]>;
   const lendIds = async () => {
@@ -93,7 +93,7 @@ describe('ids of another club', () => {
     reader = await buildFurnishedClub();
   });
   afterEach(async function () {
-    // A change of the other club must not affect later tests.
+    // A failed test may have changed the other club, so later tests get a new one.
     if (this.currentTest?.isFailed()) await lendIds();
   });
   const callerOf = async ({ method }: ContractOperation) => (method === 'get' ? reader : buildFurnishedClub());
@@ -111,7 +111,7 @@ describe('ids of another club', () => {
     return answer;
   };
 
-  describe('ids in the path', () => {
+  describe('a request with ids in its path', () => {
     for (const operation of clubOperations.filter(({ pathParameters }) => pathParameters.length > 1)) {
       for (const kind of operation.auth) {
         it(`returns 404 and changes nothing: ${nameOf(operation)} (${kind})`, async () => {
@@ -139,11 +139,11 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('ids in the body or the query', () => {
+  describe('a request with an id in its body or query', () => {
     for (const operation of clubOperations) {
       const [inBody, inQuery] = [placesInBody(operation), placesInQuery(operation)];
       for (const place of [...inBody, ...inQuery]) {
-        it(`are answered like an unknown id: ${nameOf(operation)}: ${place}`, async () => {
+        it(`gets the answer for an unknown id: ${nameOf(operation)}: ${place}`, async () => {
           const own = await callerOf(operation);
           const [kind] = operation.auth;
           const path = pathOf(operation, idsFor(operation, kind, own));
@@ -170,8 +170,8 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('ids that a caller chooses, which touch no record of another club', () => {
-    /** The owner of the ids, and the answer. Add-ons need a payment processor, so add-ons.test.ts tests them. */
+  describe('a request with an id that the caller chooses', () => {
+    /** The record of the other club whose id is used, and the answer. Add-ons need a payment processor, so add-ons.test.ts tests them. */
     const outcomes: Partial<Record<OperationId, [RecordName, number | string]>> = {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],
@@ -196,7 +196,7 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('requests that name no record, which do not depend on other clubs', () => {
+  describe('a request that names no record', () => {
     const readings = clubOperations.filter(
       ({ method, pathParameters }) => method === 'get' && pathParameters.length === 1,
     );

@@ -39,7 +39,7 @@ describe('deliveries of a new account', () => {
       ]);
     });
 
-    it('grants a delivery once for two spellings of its id, and grants none for an empty list', async () => {
+    it('grants a delivery once for two spellings of its id, and nothing for an empty list', async () => {
       const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
@@ -78,7 +78,7 @@ describe('deliveries of a new account', () => {
     const signUp = (email = someone()) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('grants the club’s free deliveries, without archived deliveries', async () => {
+    it('grants the club’s free deliveries, except archived deliveries', async () => {
       const free = await buildAccessDelivery(club.id, { free: true });
       await buildAccessDelivery(club.id);
       await buildAccessDelivery(club.id, { free: true, archived: true });
@@ -88,7 +88,7 @@ describe('deliveries of a new account', () => {
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
 
-    it('omits a free delivery whose cohort has ended', async () => {
+    it('does not grant a free delivery whose cohort has ended', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - 1_000) });
       const opens = { courseId: course.id, cohortId: over.id };
@@ -98,7 +98,7 @@ describe('deliveries of a new account', () => {
       expect(await grantsOf()).to.deep.equal([['free', forDays.id]]);
     });
 
-    it('grants nothing on a repeated sign-up, not even deliveries that became free later', async () => {
+    it('grants nothing for a repeated sign-up, not even deliveries that became free later', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const email = someone();
       await Promise.all([signUp(email), signUp(email), signUp(email)]);

@@ -27,7 +27,7 @@ describe('404 for an unknown path', () => {
     );
   });
 
-  it('applies to a path in another letter case, with an added or a missing slash', async () => {
+  it('is returned for a path in another letter case, and for an added or a missing slash', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students'],
@@ -41,7 +41,7 @@ describe('405 for another method of a known path', () => {
   const methodsOf = (path: string) =>
     everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
-  it('lists the allowed methods in Allow, for every path of the contract', async () => {
+  it('is returned with the allowed methods in Allow, for every path of the contract', async () => {
     await eachCase(new Set(everyOperation.map((operation) => operation.path)), async (path) => {
       const own = methodsOf(path);
       const [operation] = everyOperation.filter((candidate) => candidate.path === path);
@@ -83,7 +83,7 @@ describe('malformed percent-encoding in a path', () => {
 });
 
 describe('query parameters', () => {
-  it('returns 400 for an unknown parameter in every operation that allows none', async () => {
+  it('return 400 if unknown, in every operation without parameters', async () => {
     for (const operation of everyOperation.filter(({ takesAnyQuery }) => !takesAnyQuery)) {
       const { id, owner } = await buildClub();
       const token = operation.auth.includes('admin')
@@ -98,7 +98,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('returns 400 for a repeated parameter or a wrong type, and 422 for a NUL byte', async () => {
+  it('return 400 if repeated or of a wrong type, and 422 for a NUL byte', async () => {
     const { id, owner } = await buildClub();
     const list = (query: string) => call('GET', `/v1/clubs/${id}/students?${query}`, { token: owner.token });
     const malformed = [
@@ -122,7 +122,7 @@ describe('query parameters', () => {
 });
 
 describe('HEAD', () => {
-  it('gets the status and headers of GET, after equal checks, without a body', async () => {
+  it('returns the status and headers of GET after the same checks, without a body', async () => {
     const { id, owner } = await buildClub();
     const head = (path: string, token?: string) => call('HEAD', path, { token });
     const good = await head(`/v1/clubs/${id}/students`, owner.token);
@@ -135,7 +135,7 @@ describe('HEAD', () => {
 });
 
 describe('headers', () => {
-  it('returns 431 in the error envelope for headers of 64 KB', async () => {
+  it('return 431 in the error envelope for 64 KB', async () => {
     const before = await rowCounts();
     const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
     expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
@@ -144,7 +144,7 @@ describe('headers', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 400 in the error envelope for unreadable HTTP', async () => {
+  it('return 400 in the error envelope for unreadable HTTP', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET\r\n\r\n',
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('returns 400 for two lengths, or a length with chunks, so that no request is smuggled in', async () => {
+  it('return 400 for two lengths, or for a length with chunks, to prevent request smuggling', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [
@@ -218,7 +218,7 @@ describe('CORS', () => {
   ];
   const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
 
-  it('allows a listed origin, on errors too, and never credentials', async () => {
+  it('allows a listed origin, also in errors, and never allows credentials', async () => {
     const { token } = (await buildClub()).owner;
     const headers = { origin: allowed };
     await eachCase(
@@ -245,7 +245,7 @@ describe('CORS', () => {
     });
   });
 
-  it('answers a preflight of a listed origin, and of no other', async () => {
+  it('answers a preflight request of a listed origin, and of no other origin', async () => {
     const preflight = (origin: string) =>
       call('OPTIONS', '/v1/auth/sign-in', {
         headers: {
@@ -304,7 +304,7 @@ describe('X-Request-Id', () => {
     }
   });
 
-  it('is present on errors too', async () => {
+  it('is also in errors', async () => {
     const answer = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'my-request-1' } });
     expect(answer.headers.get('x-request-id')).to.equal('my-request-1');
   });

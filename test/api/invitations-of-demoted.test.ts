@@ -48,7 +48,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     ['admin', 'removed', []],
   ];
 
-  it('keeps invitations for roles that the inviter may still give, and ends the others', async () => {
+  it('remain valid for roles that the inviter may still give, and otherwise end', async () => {
     await eachCase(cases, async ([before, after, remaining]) => {
       const inviter = await buildMember(club.id, before);
       const givableRoles = before === 'owner' ? roles : roles.filter((role) => role !== 'owner');
@@ -65,7 +65,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     });
   });
 
-  it('keeps the invitations of other inviters', async () => {
+  it('do not affect invitations of other inviters', async () => {
     const [leaving, staying] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'admin')];
     await invited(leaving.token, 'editor');
     const token = await invited(staying.token, 'admin');
@@ -74,7 +74,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('ends the invitations of an administrator who leaves the club', async () => {
+  it('end when the inviter leaves the club', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const answer = await call('DELETE', `/v1/clubs/${club.id}/members/${admin.id}`, { token: admin.token });
@@ -82,7 +82,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expectError(await accept(token), 'token_gone');
   });
 
-  it('answers a token of an ended invitation like an unknown token, and opens no account', async () => {
+  it('have tokens that are answered like unknown tokens, and open no account', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'editor');
     await change(admin.id, 'support');
@@ -91,7 +91,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect(visible(answer)).to.equal(visible(await accept('A'.repeat(43))));
   });
 
-  it('refuses a token if a process of an older release demoted the inviter and ended no invitations', async () => {
+  it('are refused even if a process of an older release demoted the inviter and did not end them', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     });
   });
 
-  it('ends invitations without a recorded inviter when a member who could have invited them is removed', async () => {
+  it('end without a recorded inviter if a member who could have sent them is removed', async () => {
     const forget = async () => (await testDatabase()).query(`UPDATE invitations SET invited_by = NULL`);
     const [admin, editor] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'editor')];
     await invited(club.owner.token, 'owner');
@@ -119,7 +119,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('runs a simultaneous demotion and acceptance one after the other, in any order', async () => {
+  it('are accepted before or after a simultaneous demotion, never during it', async () => {
     for (let round = 0; round < 5; round++) {
       const admin = await buildMember(club.id, 'admin');
       const token = await invited(admin.token, 'admin');

@@ -56,7 +56,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
     });
 
-    it('shows the time until which the mail is withheld after 5 mails in an hour, also in the list', async () => {
+    it('shows until when the mail is withheld after 5 mails in an hour, also in the list', async () => {
       const email = someone();
       const invitations = [];
       for (let times = 0; times < 5; times++) {
@@ -75,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.not.have.property('mail_withheld_until');
     });
 
-    it('mails the invitation even if another club invited the address and revoked that often', async () => {
+    it('mails the invitation even if another club often invited the address and revoked the invitation', async () => {
       const email = someone();
       const other = await buildClub();
       for (let times = 0; times < 8; times++) {
@@ -88,7 +88,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(await mailsTo(body.data.invitation_id)).to.deep.equal(['administrator_invitation']);
     });
 
-    it('counts no mail of an invitation that was revoked before the mail was sent', async () => {
+    it('does not count a mail that was not sent because its invitation was revoked', async () => {
       const email = someone();
       for (let times = 0; times < 8; times++) {
         const { body } = await invite(club, email);
@@ -97,7 +97,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
-    it('returns equal fields whether or not the e-mail has an account', async () => {
+    it('returns equal fields for e-mails with and without an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
-  it('revokes the invitation, whose token is then answered like an unknown token', async () => {
+  it('revokes the invitation, and then answers its token like an unknown token', async () => {
     const club = await buildClub();
     const { body } = await invite(club, someone());
     const token = await mailed(body.data.invitation_id);
@@ -225,7 +225,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect((await accept({ token })).status).to.equal(200);
     });
 
-    it('takes an unconfirmed account from a stranger, and refuses the stranger’s passwords and mail', async () => {
+    it('takes over an unconfirmed account of a stranger, and refuses the stranger’s passwords and mail', async () => {
       const email = someone();
       await administratorAccounts().signUp(email, 'the phrase of a stranger');
       await administratorAccounts().signUp(email, 'a second phrase');

@@ -28,7 +28,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     student = await buildStudent(club.id);
   });
 
-  /** @returns the next requested mail of this template, as it would be sent */
+  /** @returns the next requested mail of this template, as the service would send it */
   async function mailed(
     template: MailTemplate,
     recipient: { studentId: Id } | { administratorId: Id },
@@ -68,14 +68,14 @@ describe('the language of people and clubs (DEC-183)', () => {
     return mail;
   }
 
-  it('is the club’s language for a student without a choice', async () => {
+  it('is the club’s language for a student who has chosen none', async () => {
     const { subject, html, text } = await mailed('student_reset_password', { studentId: student.id });
     expect(subject).to.match(/^Redefina sua senha em /);
     expect(html).to.contain('<html lang="pt-BR" dir="ltr">').and.to.contain('Escolher uma nova senha');
     expect(text).to.match(/^Olá, Stella Student,\n\nVocê tem uma hora para escolher/);
   });
 
-  it('is the student’s own language after a choice', async () => {
+  it('is the language that the student has chosen', async () => {
     const changed = await call('PATCH', '/v1/auth/session', { token: student.token, body: { language: 'ar' } });
     expect(changed.status).to.equal(200);
     expect(changed.body.data.language).to.equal('ar');
@@ -85,7 +85,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(text).to.match(/^مرحبًا \u2068Stella Student\u2069،\n/);
   });
 
-  it('is absent from a record without a choice, and is erased with the student', async () => {
+  it('is absent from the record of a student who has chosen none, and is erased with the student', async () => {
     expect((await call('GET', '/v1/auth/session', { token: student.token })).body.data).to.not.have.property(
       'language',
     );
@@ -95,7 +95,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(rows).to.deep.equal([{ language: null }]);
   });
 
-  it('is the administrator’s own language, or else the club’s', async () => {
+  it('is the language that an administrator has chosen, or else the club’s', async () => {
     const { owner } = club;
     const recipient = { administratorId: owner.id };
     expect((await mailed('media_expiring', recipient)).subject).to.match(/^Os vídeos de /);
@@ -104,7 +104,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await mailed('media_expiring', recipient)).subject).to.match(/^Videos von .* werden in 7 Tagen gelöscht$/);
   });
 
-  it('is chosen at a sign-up by Accept-Language from the offered languages', async () => {
+  it('is chosen at a student’s sign-up by Accept-Language from the offered languages', async () => {
     for (const [header, subject] of [
       ['es-MX, en;q=0.5', /^Confirma tu correo en /],
       ['fr-FR', /^Confirme seu e-mail em /], // the club's
@@ -146,13 +146,13 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await callsOf(club)('GET', '')).body.data.language).to.equal('pt-BR');
   });
 
-  it('of a club may be any offered language', async () => {
+  it('may be any offered language for a club', async () => {
     for (const language of ['ar', 'pt', 'es']) {
       expect((await callsOf(club)('PATCH', '', { language })).body.data.language).to.equal(language);
     }
   });
 
-  it('of a student is used on the page behind an unsubscribe link', async () => {
+  it('is the student’s language on the page of an unsubscribe link', async () => {
     const page = async () => {
       const token = unsubscribeToken(deps.vault, { kind: 'campaigns', studentId: student.id });
       const at = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`;
@@ -167,7 +167,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       .and.to.contain('إلغاء الاشتراك؟');
   });
 
-  it('follows the browser on a page for an unknown reader', async () => {
+  it('is the browser’s language on a page for an unknown reader', async () => {
     const page = async (header: string) =>
       call('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/x`, {
         headers: { accept: 'text/html', 'accept-language': header },
@@ -184,7 +184,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
-  it('of a refusal follows the browser, or else the club', async () => {
+  it('is the browser’s language for a refusal, or else the club’s', async () => {
     await buildPlan(club.id, 'starter');
     await deps.db.source.query(
       `INSERT INTO club_student_counts (club_id, students) VALUES ($1, 1000000)

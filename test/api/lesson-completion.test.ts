@@ -54,7 +54,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
     });
 
-    it('raises lesson.completed and then course.completed with equal times for the last lesson', async () => {
+    it('raises lesson.completed and then course.completed with the same time for the last lesson', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(second);
       clock.advance(60_000);
@@ -112,7 +112,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expectError(await classroom.complete(hidden.publicId), 'not_found');
     });
 
-    it('neither undoes nor repeats the course’s completion if a lesson is published later', async () => {
+    it('neither undoes nor repeats the completion of the course if a lesson is published later', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       const further = await buildLesson(course);
@@ -166,7 +166,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(certificate?.at.toISOString()).to.equal(completedAt);
     });
 
-    it('awards the lesson’s current points once, and then raises student.level_reached', async () => {
+    it('awards the points that the lesson has now once, and then raises student.level_reached', async () => {
       await start(1);
       const standing = standingCalls(club);
       await standing.buildLevel('Deckhand', 15);

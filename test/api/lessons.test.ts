@@ -24,7 +24,7 @@ describe('lessons', () => {
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
   describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-    it('creates an unpublished lesson, and returns the whole record as later reads do', async () => {
+    it('creates an unpublished lesson, and returns the same whole record as later reads', async () => {
       const { status, body } = await create({ title: ' Sheet  bend ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -69,7 +69,7 @@ describe('lessons', () => {
       expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
     });
 
-    it('returns 422 for a field beyond its bounds, and accepts each bound', async () => {
+    it('returns 422 for a field outside its bounds, and accepts values at the bounds', async () => {
       const within = [
         { public_id: 'a'.repeat(32) },
         { points: 0 },
@@ -108,7 +108,7 @@ describe('lessons', () => {
       );
     });
 
-    it('sets published_at when a lesson is published first, and removes it when it is unpublished', async () => {
+    it('sets published_at at the first publication, and removes it when the lesson is unpublished', async () => {
       const { id } = (await create({ title: 'Bend' })).body.data;
       const since = async (published: boolean): Promise<string | undefined> => {
         clock.advance(1_000);
@@ -187,7 +187,7 @@ describe('lessons', () => {
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });
 
-      it('accepts a change before the removal, which then removes the changed lesson', async () => {
+      it('accepts a change before the removal, and then removes the changed lesson', async () => {
         expect(await statusesInOrder(publication, removal)).to.deep.equal([200, 204]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });

@@ -65,7 +65,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
   const lookAt = async (at: number) =>
     lookAtMailDomain({ ...(await testDeps()), mailDomains: settings }, (await rowOf()).id, at);
 
-  it('returns the unchecked records to publish, and never the private key', async () => {
+  it('shows the records to publish as unchecked, and never shows the private key', async () => {
     const record = await set('Mail.Knötchen.example.', { local_part: 'hello' });
     expect(record).to.include({
       domain: 'mail.xn--kntchen-b1a.example',
@@ -82,7 +82,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect((await send('GET')).body.data).to.deep.equal(record);
   });
 
-  it('becomes proven by a real name server once all records exist, and shows the state of each record', async () => {
+  it('is proven by a real name server once all records exist, and shows the state of each record', async () => {
     const record = await set();
     expect(states(await check())).to.deep.equal(['unproven', 'dkim missing', 'spf missing', 'dmarc missing']);
     publish(record);
@@ -96,7 +96,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await from()).to.include({ address: 'news@knots.example' });
   });
 
-  it('accepts the DMARC policy of a parent domain', async () => {
+  it('is proven by the DMARC policy of a parent domain too', async () => {
     const record = await set('mail.knots.example');
     publish(record);
     zone.delete('_dmarc.mail.knots.example');
@@ -104,7 +104,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('keeps key and proof when the domain is set again, and starts another domain as unproven', async () => {
+  it('keeps its key and proof when it is set again, and another domain starts as unproven', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -116,7 +116,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
   });
 
-  it('returns to the platform’s domain after a removal, and ends its run', async () => {
+  it('is the platform’s domain again after its removal, which ends its run', async () => {
     publish(await set());
     await check();
     const { id } = await rowOf();
@@ -150,13 +150,13 @@ describe('the mail domain of a club (CAMP-40)', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-  it('returns 403 to editors, who may not choose the sender’s domain', async () => {
+  it('is refused with 403 to editors, who may not choose the sender’s domain', async () => {
     const editor = await buildMember(club.id, 'editor');
     expectError(await send('PUT', '', { domain: 'knots.example' }, editor), 'role_not_permitted');
   });
 
   describe('the daily check of the domain', () => {
-    it('finds the published records without a request, and sets lapsed when a record is removed', async () => {
+    it('finds published records without a request, and sets the status lapsed if a record is removed', async () => {
       const record = await set();
       const { looksAt } = await rowOf();
       publish(record);
@@ -173,7 +173,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       expect(await lookAt(looksAt.getTime() + 25 * hour)).to.include({ status: 'proven' });
     });
 
-    it('changes nothing if a name server fails, and asks again after an hour', async () => {
+    it('changes nothing if a name server fails, and is repeated after an hour', async () => {
       const record = await set();
       publish(record);
       const before = await check();
@@ -226,7 +226,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       );
     };
 
-    it('passes with alignment, and covers the unsubscribe link but no headers that providers replace', async () => {
+    it('is valid and aligned, and covers the unsubscribe link, but no headers that providers replace', async () => {
       const source = await received();
       const verified = await verify(source);
       expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });

@@ -82,7 +82,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     return mail;
   };
 
-  it('records events of many mails once each, by id, Message-ID or the id in the SMTP reply', async () => {
+  it('record each event once, and find the mail by id, Message-ID or the id in the SMTP reply', async () => {
     await send(3, (place) => ({ kind: 'accepted', reply: `250 2.0.0 Ok: queued as Q${campaign()}${place}` }));
     const answer = await tell(
       event('delivered', mailOf(0), later(1)),
@@ -101,7 +101,7 @@ describe('notices of mail providers (CAMP-15)', () => {
   /** The id is unique for this test, because all campaigns of the file share a table. */
   const campaign = () => String(sentAt.getTime());
 
-  it('chooses the newer of two mails if a mail server gave both an equal id', async () => {
+  it('record an event for the newer of two mails to which a mail server gave the same id', async () => {
     const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
     await send(2, () => ({ kind: 'accepted', reply }));
     await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });
@@ -110,7 +110,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row(1)).not.to.have.property('delivered_at');
   });
 
-  it('accepts 1,000 events in one request, and records repeated events once', async () => {
+  it('are accepted with 1,000 events in one request, and repeated events are recorded once', async () => {
     await send(1);
     const events = Array.from({ length: 1_000 }, (_, place) => event('delivered', mailOf(0), later(1_000 - place)));
     await tell(...events);
@@ -121,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('records deliveries, bounces and complaints of SES, by tag, header and the id in the SMTP reply', async () => {
+  it('record deliveries, bounces and complaints of SES by tag, header and the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [
@@ -137,14 +137,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce', 'complaint']);
   });
 
-  it('confirms the subscription of the pinned SES topic, and ignores its end', async () => {
+  it('confirm the subscription of the configured SES topic, and ignore the end of a subscription', async () => {
     sns.asked.length = 0;
     expect((await postSes({ Type: 'SubscriptionConfirmation' })).status).to.equal(202);
     expect(sns.asked.filter((url) => url.includes('Action=ConfirmSubscription'))).to.have.length(1);
     expect((await postSes({ Type: 'UnsubscribeConfirmation' })).status).to.equal(202);
   });
 
-  it('returns 400 for a forged SNS message or another topic, and writes and confirms nothing', async () => {
+  it('are refused with 400 if an SNS message is forged or has another topic, and confirm nothing', async () => {
     await send(1);
     const before = await rowCounts();
     sns.asked.length = 0;
@@ -163,7 +163,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.deep.equal({ status: 'sent', sent_at: sentAt.toISOString() });
   });
 
-  it('returns 501 without the operator’s token or topic, and 404 for a wrong token', async () => {
+  it('are refused with 501 without a configured token or topic, and with 404 for a wrong token', async () => {
     const body = { events: [event('delivered', { mailId: newId() }, new Date())] };
     const ses = { raw: sns.post({}), headers: { 'content-type': 'text/plain' } };
     expectError(await call('POST', `/webhooks/mail/${token}`, { body }), 'not_configured');
@@ -172,13 +172,13 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await post('ses', ses, 'other'), 'not_found');
   });
 
-  it('accepts more than 60 requests a minute from one address, like other notices', async () => {
+  it('are accepted more than 60 times a minute from one address, like other notices', async () => {
     const ip = '10.200.1.1';
     const answers = await Promise.all(Array.from({ length: 70 }, () => post('mail', { body: { events: [] }, ip })));
     expect(answers.map(({ status }) => status).filter((status) => status === 429)).to.deep.equal([]);
   });
 
-  it('changes an unknown outcome to sent, so that no second mail is sent (CAMP-14)', async () => {
+  it('change an unknown outcome to sent, so that no second mail is sent (CAMP-14)', async () => {
     await send(3, (place) =>
       place === 2 ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'unknown' },
     );
@@ -195,14 +195,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 1, bounced: 1, complained: 0 });
   });
 
-  it('records the event of a mail in status sending, and leaves the status to the worker (CAMP-14)', async () => {
+  it('record the event of a mail in status sending, and let the worker set the status (CAMP-14)', async () => {
     await send(1);
     await deps.db.manager.update(Mail, { campaignId }, { status: 'sending', sentAt: null });
     await tell(event('delivered', mailOf(0), later(-1)));
     expect(await row()).to.deep.equal({ status: 'sending', delivered_at: later(-1).toISOString() });
   });
 
-  it('ignores an event older than 90 days, and replaces a future time by now', async () => {
+  it('ignore an event that is older than 90 days, and replace a future time by the current time', async () => {
     await send(1);
     await tell(event('delivered', mailOf(0), later(-90 * 86_400 - 60)));
     expect(await row()).not.to.have.property('delivered_at');
@@ -210,7 +210,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(new Date((await row()).delivered_at ?? 0).getTime()).to.be.within(later(3_600).getTime(), Date.now());
   });
 
-  it('suppresses an address after five soft bounces without a delivery between them', async () => {
+  it('suppress an address after five soft bounces without a delivery between them', async () => {
     await send(1);
     const soft = (...seconds: number[]) => tell(...seconds.map((at) => event('soft_bounced', mailOf(0), later(at))));
     await soft(-50, -40, -30);
@@ -222,7 +222,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
 
-  it('ranks complaints above bounces, and bounces above suppressions by hand', async () => {
+  it('replace a suppression by hand after a bounce, and both after a complaint', async () => {
     await send(2);
     for (const { email } of mails) await addSuppression(deps, club.id, email, sentAt);
     await tell(
@@ -236,7 +236,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('does not suppress a lifted address again because of a repeated event', async () => {
+  it('do not suppress an address again because of a repeated event, after its suppression was lifted', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);
@@ -244,7 +244,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('stores the event’s time without an address for a removed student', async () => {
+  it('store the event’s time without an address for a removed student', async () => {
     await send(1);
     await tell(event('soft_bounced', mailOf(0), later(0)));
     await removeStudent(deps, club.id, mailOf(0).studentId, clock.now());
@@ -256,7 +256,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.include({ bounced_at: later(1).toISOString() });
   });
 
-  it('counts an event once if it arrives again before the first request commits', async () => {
+  it('count an event once if it arrives again before the first request commits', async () => {
     await send(1);
     const events = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
     let repetition: Promise<unknown> = Promise.resolve();
@@ -271,7 +271,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('gives simultaneous repeated requests the result of one request', async () => {
+  it('have the result of one request if equal requests are simultaneous', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

@@ -74,7 +74,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     return { openedAt, clickedAt, machineOpenedAt, machineClickedAt };
   };
 
-  it('returns an image, and records the first opening', async () => {
+  it('return an image, and record the first opening', async () => {
     await send();
     const { picture } = addressesIn(mail);
     const before = clock.now();
@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('counts machines separately, and excludes them from opened_at and clicked_at', async () => {
+  it('are counted separately for machines, and then do not set opened_at and clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -109,7 +109,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('redirects any visitor to the link’s target, and records the first time', async () => {
+  it('are redirected to the link’s target, and the first visit is recorded', async () => {
     await send();
     const { links } = addressesIn(mail);
     const { status, headers, text } = await visit(`${links[1]}?fbclid=x`);
@@ -130,7 +130,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('counts several links within 2 seconds as a machine, including the first link', async () => {
+  it('count as visits by a machine if they follow several links within 2 seconds', async () => {
     await send();
     const { links } = addressesIn(mail);
     await visit(links[0]);
@@ -158,7 +158,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('counts recipients instead of visits, even if the visits are simultaneous', async () => {
+  it('increase the count once for each recipient, even if they are simultaneous', async () => {
     const mails = await send('all', 3);
     await Promise.all(
       mails.flatMap((one) => {
@@ -177,7 +177,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('returns 404 for a forged token, a token of another use and an unknown link, and writes nothing', async () => {
+  it('return 404 for a forged token, a token of another kind and an unknown link', async () => {
     await send();
     const {
       picture = '',
@@ -192,7 +192,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await times()).to.include({ openedAt: null, clickedAt: null });
   });
 
-  it('tracks links in text and HTML, except personal links and the unsubscribe link', async () => {
+  it('are tracked for links in text and HTML, except personal links and the unsubscribe link', async () => {
     await send();
     const { links } = addressesIn(mail);
     expect(links).to.have.length(2);
@@ -200,7 +200,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('https://example.com/?who=').and.to.contain('/classroom/mail/unsubscribe/');
   });
 
-  it('adds no image if the club tracks only clicks, and no tracked address if it tracks nothing', async () => {
+  it('need no image if the club tracks only clicks, and no tracked address if it tracks nothing', async () => {
     await send('clicks');
     expect(addressesIn(mail)).to.deep.include({ picture: undefined });
     expect(addressesIn(mail).links).to.have.length(2);
@@ -209,7 +209,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('redirects without a record if tracking is off, the student is removed, or 90 days have passed', async () => {
+  it('are redirected without a record without tracking, after a student’s removal or after 90 days', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);
@@ -231,7 +231,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await followed()).to.deep.equal(nothing);
   });
 
-  it('erases the followed links with the student, and keeps the counts', async () => {
+  it('are erased with the student, except the counts', async () => {
     await send();
     await visit(addressesIn(mail).links[0]);
     await removeStudent(deps, club.id, mail.studentId, clock.now());
@@ -246,7 +246,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('proves that a mail with an unknown outcome arrived (CAMP-14)', async () => {
+  it('prove that a mail with an unknown outcome arrived (CAMP-14)', async () => {
     const { mails, ...campaign } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
     ({ club, campaignId } = campaign);
     [mail] = mails as [SentMail];

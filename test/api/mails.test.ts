@@ -48,7 +48,7 @@ describe('mails', function () {
     return row;
   };
 
-  it('confirms a student’s sign-up by the link of the mail', async () => {
+  it('contain a link that confirms a student’s sign-up', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     await students.signUp(email, password);
@@ -61,7 +61,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('sets a new password for a student who forgot it', async () => {
+  it('contain a link that sets a new password for a student who forgot it', async () => {
     const students = studentAccounts(club.id);
     const { email } = await buildStudent(club.id);
     await students.requestReset(email);
@@ -71,7 +71,7 @@ describe('mails', function () {
     expect((await students.signIn(email, 'a newly chosen phrase')).status).to.equal(200);
   });
 
-  it('signs a student in with the six digits of the mail, which has no link', async () => {
+  it('contain six digits but no link for the sign-in of a student', async () => {
     const { email } = await buildStudent(club.id);
     const answer = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     const mail = await mailTo(email);
@@ -82,7 +82,7 @@ describe('mails', function () {
     expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
   });
 
-  it('mails a link without a token to a known student who signs up again', async () => {
+  it('contain a link without a token for a known student who signs up again', async () => {
     const { email } = await buildStudent(club.id);
     await studentAccounts(club.id).signUp(email, 'quite another phrase');
     const mail = await mailTo(email);
@@ -90,7 +90,7 @@ describe('mails', function () {
     expect(linkIn(mail).search).to.equal('');
   });
 
-  it('confirms an administrator, and lets an invited person accept by the link of the mail', async () => {
+  it('contain links that confirm an administrator and accept an invitation', async () => {
     const owner = someone();
     await administratorAccounts().signUp(owner, password);
     const { body } = await administratorAccounts().verify(tokenIn(await mailTo(owner)));
@@ -108,13 +108,13 @@ describe('mails', function () {
     expect(accepted.body.data.administrator.organizations[0]).to.include({ organization_id: clubId, role: 'editor' });
   });
 
-  it('escapes a name in HTML', async () => {
+  it('contain names that are escaped in HTML', async () => {
     const { email } = await buildStudent(club.id, { name: `Ann "A" O'Hara & co <3` });
     await studentAccounts(club.id).requestReset(email);
     expect((await mailTo(email)).html).to.include('Ann &quot;A&quot; O&#39;Hara &amp; co &lt;3');
   });
 
-  it('omits a hostile name, and starts no header with it', async () => {
+  it('contain no hostile name, and no header that such a name starts', async () => {
     const { email, id } = await buildStudent(club.id);
     await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@localhost` });
     await studentAccounts(club.id).requestReset(email);
@@ -124,7 +124,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('names a club with a hostile name by its slug', async () => {
+  it('name a club by its slug if its name is hostile', async () => {
     const source = await testDatabase();
     const hostile = await buildClub();
     const { email } = await buildStudent(hostile.id);
@@ -139,7 +139,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('sends one mail in the second attempt after a refusal (451)', async () => {
+  it('are sent once by a second attempt after a refusal (451)', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     mailbox.failNext({ at: 'rcpt', reply: 451, to: email });
@@ -154,7 +154,7 @@ describe('mails', function () {
     expect((await students.verify(tokenIn(mail))).status).to.equal(200);
   });
 
-  it('sends no mail to an unknown person', async () => {
+  it('are not sent to an unknown person', async () => {
     const email = someone();
     const students = studentAccounts(club.id);
     for (const ask of [students.requestReset, students.resend]) await ask(email);

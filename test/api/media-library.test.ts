@@ -39,7 +39,7 @@ describe('the media library', () => {
   const refer = (body: object) =>
     send('POST', ['references'], { provider: 'external', external_id: 'https://knots.org/', title: 'Knots', ...body });
 
-  /** Creates one file of each screen type. */
+  /** Creates one file of each screen type (MED-4). */
   async function buildTypes() {
     const source = await testDatabase();
     const types = { video: ['video', 'video/mp4'], image: ['image', 'image/png'], audio: ['audio', 'audio/mpeg'] };
@@ -59,7 +59,7 @@ describe('the media library', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('filters by the screen type, which depends on provider, kind, type and extension (MED-4)', async () => {
+    it('filters files by the screen type, which depends on provider, kind, type and extension (MED-4)', async () => {
       await buildTypes();
       expect(await titles('?types=video')).to.deep.equal([['protected', 'video'], 2]);
       expect(await titles('?types=image,audio')).to.deep.equal([['audio', 'image'], 2]);
@@ -105,7 +105,7 @@ describe('the media library', () => {
       expect(await titles()).to.deep.equal([['a', 'b', 'c'], 3]);
     });
 
-    it('lists archived files separately, and favorites for each caller', async () => {
+    it('lists archived files separately, and the favorites of the caller', async () => {
       const member = await buildMember(club.id, 'editor');
       const [one, two] = [await buildMedia(club.id, { title: 'one' }), await buildMedia(club.id, { title: 'two' })];
       expect((await edit(one.id, { archived: true })).body.data).to.include({ archived: true, favorite: false });
@@ -120,7 +120,7 @@ describe('the media library', () => {
       expect(await titles('?favorite=true')).to.deep.equal([[], 0]);
     });
 
-    it('finds parts of titles and file names with q in any case, within the filters', async () => {
+    it('finds parts of titles and file names by q in any letter case, together with filters', async () => {
       const folder = await makeFolder('Folder');
       const { id } = await buildMedia(club.id, { title: 'Nós de MARINHEIRO', bytes: 'x' });
       await buildMedia(club.id, { title: 'marinha' });
@@ -312,7 +312,7 @@ describe('the media library', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('is no source of agents, and uses no storage', async () => {
+    it('creates a reference that is not a source for agents and uses no storage', async () => {
       const { id } = (await refer({})).body.data;
       const agent = await buildAgent(club.id);
       await call('PUT', `/v1/clubs/${club.id}/agents/${agent.id}/material`, {
@@ -360,7 +360,7 @@ describe('the media library', () => {
       expectError(await send('PATCH', ['folders', outer], { name: 'x' }), 'not_found');
     });
 
-    it('have unique names within a folder in any case, else 409 name_taken', async () => {
+    it('have unique names within a folder in any letter case, else 409 name_taken', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('a', outer);
       expectError(await send('POST', ['folders'], { name: ' a ' }), 'name_taken');
@@ -390,7 +390,7 @@ describe('the media library', () => {
       expect((await send('DELETE', ['folders', outer])).status).to.equal(204);
     });
 
-    it('return 409 folder_too_deep for an eleventh level, by a creation or a move', async () => {
+    it('return 409 folder_too_deep if a creation or a move would add an eleventh level', async () => {
       const chain = async (levels: number, under?: Id) => {
         const folders: Id[] = [];
         for (let level = 1; level <= levels; level += 1)
@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('survive a simultaneous deletion and a move into the folder, without loss and without a deadlock', async () => {
+    it('lose nothing and cause no deadlock if a deletion and a move into the folder are simultaneous', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([
@@ -429,7 +429,7 @@ describe('the media library', () => {
       expect((await list(`?folder_id=${folder}`)).total > 0).to.equal(isThere);
     });
 
-    it('behave like a model: no cycle, no depth above ten, no equal names in a folder', async () => {
+    it('behave like a model without cycles, depths above ten and equal names in a folder', async () => {
       const step = fc.record({
         act: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'rename', 'delete'),
         of: fc.nat(30),
@@ -443,7 +443,7 @@ describe('the media library', () => {
           for (const { act, of, to, name } of steps) {
             const ids = [...model.folders.keys()];
             const id = ids[of % (ids.length || 1)];
-            // Chooses the last folder most often, so that trees grow deep.
+            // Prefers the last folder, so that trees become deep.
             const parent = to === null ? null : (ids[to > 12 ? ids.length - 1 : to % (ids.length || 1)] ?? null);
             if (act !== 'create' && id === undefined) continue;
             const answer = await perform(act, id ?? '', parent, name);
@@ -474,7 +474,7 @@ describe('the media library', () => {
     };
   });
 
-  it('lets support read the library and its folders, and write nothing', async () => {
+  it('lets members with the role support read the library and its folders, but write nothing', async () => {
     const { token } = await buildMember(club.id, 'support');
     const { id } = await buildMedia(club.id);
     expect((await list('', token)).total).to.equal(1);

@@ -1,5 +1,5 @@
 /**
- * Tests lessons, covers, agents and e-mails that use library files. The recorded uses equal the files that their contents name (MED-14).
+ * Tests lessons, covers, agents and e-mails that use library files. The recorded uses must be the files that their contents name (MED-14).
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -47,11 +47,11 @@ describe('records that use files of the library', () => {
     ((await call('GET', `/media/${id}/usage`)).body.data as { kind: string; id: Id; title: string }[]).map(
       ({ kind, title }) => `${kind} ${title}`,
     );
-  /** Creates a file like an uploaded one. Other tests cover uploads. */
+  /** Creates a file that looks like an uploaded file. Other tests cover uploads. */
   const image = () => buildMedia(club.id, { title: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
 
   describe('lessons (MED-19)', () => {
-    it('name files in their content after creation and changes, until the removal', async () => {
+    it('use the files that their content names, from creation until removal', async () => {
       const [one, two] = [(await buildMedia(club.id)).id, (await buildMedia(club.id)).id];
       const created = await call('POST', `/modules/${moduleId()}/lessons`, {
         title: 'Bends',
@@ -68,7 +68,7 @@ describe('records that use files of the library', () => {
       expect(await usage(two)).to.deep.equal([]);
     });
 
-    it('refuse unknown files, archived files and more than 100 files, and stay unchanged', async () => {
+    it('refuse unknown files, archived files and more than 100 files without a change', async () => {
       const { id } = await buildMedia(club.id);
       const lesson = course.lessons[0]?.id ?? '';
       await call('PATCH', `/lessons/${lesson}`, { content: named(id) });
@@ -140,7 +140,7 @@ describe('records that use files of the library', () => {
       expect([created.status, created.body.data.cover.id]).to.deep.equal([201, one.id]);
     });
 
-    it('return 422 for a file that is no ready image, and 404 for an unknown file', async () => {
+    it('return 422 for a file that is not a ready image, and 404 for an unknown file', async () => {
       const document = (await buildMedia(club.id)).id;
       const foreign = (await buildMedia((await buildClub()).id)).id;
       const reference = await call('POST', '/media/references', {
@@ -207,7 +207,7 @@ describe('records that use files of the library', () => {
     });
   });
 
-  it('records the uses that a scan of all contents finds, after any changes', async () => {
+  it('have the recorded uses that a scan of all contents finds, after any changes', async () => {
     const place = fc.constantFrom('lesson', 'campaign', 'automation', 'agent');
     const step = fc.record({
       act: fc.constantFrom('write', 'write', 'write', 'write', 'remove', 'archive', 'restore', 'delete'),
@@ -236,7 +236,7 @@ describe('records that use files of the library', () => {
     );
   });
 
-  /** Writes a record so that it names these files, or removes it. A refused request changes nothing. */
+  /** Writes a record that names these files, or removes the record. A refused request changes nothing. */
   async function edit(places: Map<string, Id>, kind: string, name: string, ids: Id[] | undefined): Promise<void> {
     const id = places.get(name);
     const at: Record<string, [create: string, change: string, body: object]> = {
@@ -273,7 +273,7 @@ describe('records that use files of the library', () => {
     return rows.map(({ use }) => use).toSorted();
   }
 
-  /** Returns the uses by a scan: every UUID in a content that is the id of a library file. */
+  /** Returns the uses that a scan of all contents finds: every UUID that is the id of a library file. */
   async function scanned(): Promise<string[]> {
     const rows = await (
       await testDatabase()
@@ -317,7 +317,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     return [await answer.text(), /filename="([^"]*)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1]];
   };
 
-  it('exchanges contents, keeps ids, titles and uses, archives the other, and undoes it on repetition', async () => {
+  it('exchanges contents but not ids, titles and uses, archives the other file, and is reversible', async () => {
     const [old, better] = [await upload('old.md', '# Old'), await upload('new.md', '# New and longer')];
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [old.id] });
@@ -352,7 +352,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
   });
 
-  it('exchanges the previews too, and exchanges them back (MED-22)', async () => {
+  it('exchanges the previews too, and restores them at a repetition (MED-22)', async () => {
     const uploadPicture = async (width: number) =>
       (await uploadFile({ club }, { fileName: 'k.png', mime: 'image/png', bytes: await photo(width, 900) })).id;
     const [wide, narrow] = [await uploadPicture(640), await uploadPicture(320)];

@@ -1,4 +1,4 @@
-/** Tests publishing and unpublishing of files: the callers' view, the runs, and the leftovers in each bucket (MED-25, MED-27). */
+/** Tests publishing and unpublishing of files: the answers, the runs, and the leftover objects in each bucket (MED-25, MED-27). */
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { removeMedia } from '../../domain/media/erasure/erasure.ts';
@@ -48,7 +48,7 @@ describe('publishing of files (MED-25)', () => {
     return id;
   };
   const open = (id: Id, role = 'preview'): Promise<Answer> => request('GET', `/public/media/${id}/${role}`);
-  /** Returns the answer to a request of the permanent address. */
+  /** Requests the permanent address of the file, and returns the answer. */
   const followed = async (id: Id, headers: Record<string, string> = {}) => {
     const answer = await open(id);
     expect(answer.status).to.equal(302);
@@ -64,7 +64,7 @@ describe('publishing of files (MED-25)', () => {
     (await testDatabase()).query<object[]>(`SELECT visibility FROM media_moves WHERE club_id = $1`, [club.id]);
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/publish and /unpublish', () => {
-    it('wakes one run for repeated requests, and keeps the file private until it has moved', async () => {
+    it('wakes one run for repeated requests, and keeps the file private until it was moved', async () => {
       const id = await file();
       const [one, two] = [await publish(id), await publish(id)];
       expect([one.status, two.status, one.body.data.visibility]).to.deep.equal([202, 202, 'private']);
@@ -99,7 +99,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await fetch(hidden.split('?')[0])).status, 'a private file without its signature').to.equal(403);
     });
 
-    it('moves renditions too, and gives signed addresses to all of them after the file is private again', async () => {
+    it('moves renditions too, and signs the addresses of all renditions once the file is private again', async () => {
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       await published(id);
       const record = await read(id);
@@ -120,7 +120,7 @@ describe('publishing of files (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('erases leftovers after an hour in the private bucket and after six minutes in the public bucket', async () => {
+    it('leaves objects that are erased after an hour (private bucket) or six minutes (public bucket)', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;
@@ -139,7 +139,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.deep.equal([]);
       expect((await fetch((await read(id)).preview_url)).status).to.equal(200);
       expect((await call('GET', '/media/storage')).body, 'counted once').to.deep.equal(used);
-      // The upload address was valid for 15 minutes. The key is erased again when no upload can arrive any more.
+      // The upload address was valid for 15 minutes. The object is erased again once no upload can arrive any more.
       const [leftover] = await leftovers();
       expect([(await leftovers()).length, leftover?.arrivesUntil]).to.deep.equal([1, null]);
       expect((Number(leftover?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
@@ -147,7 +147,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('runs no script of an HTML page or an SVG: the page is text, the SVG is a download', async () => {
+    it('serves an HTML page as text and an SVG as a download, so that neither can run scripts', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });
@@ -178,7 +178,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
-    it('returns 404 for removed, foreign, unknown and students’ files, which constraints keep private', async () => {
+    it('returns 404 for removed, foreign, unknown and students’ files, and constraints keep them private', async () => {
       const student = await buildStudent(club.id);
       const removed = await file();
       await call('DELETE', `/media/${removed}`);
@@ -197,7 +197,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('GET /public/media/{mediaId}/preview and /thumbnail', () => {
-    it('redirects with an ETag and a lifetime of five minutes, also to a replaced content', async () => {
+    it('redirects with an ETag and a lifetime of five minutes, also after the content was replaced', async () => {
       const [old, better] = [await published(await file('Old.')), await published(await file('New and longer.'))];
       const before = await open(old);
       expect(before.headers.get('cache-control')).to.equal('public, max-age=300');
@@ -209,7 +209,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await fetch(before.headers.get('location') ?? '')).status, 'a copy of the address').to.equal(200);
     });
 
-    it('returns byte-equal 404 answers for private, removed and unknown files and without a thumbnail', async () => {
+    it('returns byte-equal 404 answers for private, removed and unknown files and missing thumbnails', async () => {
       const [privateFile, removedFile, publicFile] = [
         await file(),
         await published(await file()),
@@ -258,7 +258,7 @@ describe('publishing of files (MED-25)', () => {
       );
 
     for (const point of ['move_claimed', 'move_copied', 'move_recorded'] as const)
-      it(`ends the move in another worker after a crash at ${point}, and leaves no object without a row`, async () => {
+      it(`is continued by another worker after a crash at ${point}, without an object that has no row`, async () => {
         const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(8, 8) });
         await publish(id);
         await deadAt(point, id);
@@ -275,7 +275,7 @@ describe('publishing of files (MED-25)', () => {
         expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       });
 
-    it('writes nothing after an expired lease and a finished move, and leaves the copy to be erased', async () => {
+    it('writes nothing if its lease expired and another worker finished, and its copy is erased later', async () => {
       const id = await file();
       await publish(id);
       const late = await meeting(id, 'move_copied', async () => {
@@ -290,7 +290,7 @@ describe('publishing of files (MED-25)', () => {
       expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
-    it('writes and renews nothing after an expired lease while another worker has the claim', async () => {
+    it('writes and renews nothing if its lease expired and another worker has the claim', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -312,7 +312,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await wordsOf(id)).to.equal('How to tie it.');
     });
 
-    it('keeps the file private while the store is unavailable, and copies it in the next step', async () => {
+    it('keeps the file private while the store is unavailable, and copies the file in the next step', async () => {
       const id = await file();
       await publish(id);
       const away = await mediaDeps(() => ({ copy: () => Promise.reject(new Error('Store is unavailable')) }));
@@ -329,7 +329,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await moves()).to.deep.equal([]);
     });
 
-    it('waits while the file is processed, and does not publish a content that changed meanwhile', async () => {
+    it('waits while the file is processed, also if the processing starts during the copy', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -352,7 +352,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('continues as soon as the processing of the file ends and wakes the run', async () => {
+    it('continues as soon as the processing of the file wakes it at its end', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -402,7 +402,7 @@ describe('publishing of files (MED-25)', () => {
       }
     });
 
-    it('applies the last request, if the move is canceled before the claim, after the copy or twice', async () => {
+    it('applies the last request if requests arrive before the claim or after the copy', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);
@@ -420,7 +420,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('publishes the new content of a replacement between copy and record, and keeps the old content', async () => {
+    it('publishes the new content if it is replaced between copy and record, and keeps the old content', async () => {
       const [one, other] = [await file('Old.'), await file('New.')];
       await publish(one);
       const replace = () => call('POST', `/media/${one}/replace`, { with: other });
@@ -432,7 +432,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('leaves nothing in both buckets after a removal between copy and record or after the move', async () => {
+    it('leaves no object in either bucket after a removal between copy and record or after the move', async () => {
       const [before, after] = [await file(), await file()];
       await publish(before);
       const removing = () => call('DELETE', `/media/${before}?force=true`);
@@ -449,7 +449,7 @@ describe('publishing of files (MED-25)', () => {
     });
 
     for (const movedFirst of [true, false])
-      it(`handles a simultaneous removal and replacement in the order of the lock: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
+      it(`locks the file before or after a simultaneous removal and replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
         const deps = await movingDeps();
         const now = new Date();
         const reader = { clubId: club.id, administratorId: club.owner.id };
@@ -462,7 +462,7 @@ describe('publishing of files (MED-25)', () => {
         await moveMedia(deps, reader, removed, 'public', now);
         const [one, other] = [await file('Old.'), await file('New.')];
         await moveMedia(deps, reader, one, 'public', now);
-        /** Starts a step that has claimed and copied. @returns a function that lets the step record the move, and returns its result */
+        /** Starts a step that copies the file. @returns a function that lets the step record the move, and returns its result */
         const copied = async (id: Id) => {
           const [hasCopied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           const failpoint: MovingDeps['failpoint'] = async (name) => {
@@ -504,7 +504,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('upkeep of leftovers', () => {
-    it('retries five minutes after a refusal of the store, and repeats an erasure that was not recorded', async () => {
+    it('repeats an erasure five minutes after the store refused it, or if it was not recorded', async () => {
       const id = await published(await file());
       const [key] = (await objectsOf(club)).private;
       const at = later(61 * minute);

@@ -75,7 +75,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([before]);
   });
 
-  it('are removed alone, or with their file', async () => {
+  it('are removed alone or with their file', async () => {
     await setTrack('en', spoken('One.'));
     await setTrack('de', spoken('Eins.'));
     const keys = [(await keyOf('en')) ?? '', (await keyOf('de')) ?? ''];
@@ -105,7 +105,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('are refused with 422 if a cue is after the end of the video', async () => {
+  it('are refused with 422 if a cue ends after the end of the video', async () => {
     await (await testDatabase()).query(`UPDATE media SET duration_ms = 3000 WHERE id = $1`, [video.id]);
     const answer = await setTrack('en', spoken('Late.'));
     expectError(answer, 'invalid_request');
@@ -124,7 +124,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('are refused with 409 beyond twenty languages', async () => {
+  it('are refused with 409 for a twenty-first language', async () => {
     const languages = [
       'af',
       'ar',

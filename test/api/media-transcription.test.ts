@@ -42,7 +42,7 @@ describe('subtitles from speech for administrators', function () {
   const texts = async (tracks: { url: string }[]) =>
     Promise.all(tracks.map(async ({ url }) => (await fetch(url)).text()));
 
-  it('are pending in the record and in lists, and then are a track of the file', async () => {
+  it('are shown as pending in the record and in lists, and later as a track of the file', async () => {
     const answer = await ask('PT-br');
     expect(answer.status).to.equal(202);
     const pending = { language: 'pt-BR', status: 'pending' };
@@ -59,7 +59,7 @@ describe('subtitles from speech for administrators', function () {
     expect(await texts(tracks)).to.deep.equal([madeVtt.toString()]);
   });
 
-  it('change nothing and wake no second run if requested again while pending', async () => {
+  it('are requested once: a second request while they are pending changes nothing and wakes no run', async () => {
     await ask();
     const [before] = await rows();
     const again = await ask('PT');
@@ -97,7 +97,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await ask()).status).to.equal(202);
   });
 
-  it('return 409 too_many_tracks beyond twenty languages', async () => {
+  it('return 409 too_many_tracks for a twenty-first language', async () => {
     const languages = Array.from({ length: 20 }, (_, at) => `q${String.fromCharCode(97 + at)}x`);
     for (const language of languages) expect((await upload(language)).status, language).to.equal(200);
     expectError(await ask('pt'), 'too_many_tracks');
@@ -136,7 +136,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await ask('pt', video.id, editor)).status).to.equal(202);
   });
 
-  it('return 501 not_configured without a command, and keep records readable', async () => {
+  it('return 501 not_configured without a command, but records remain readable', async () => {
     await ask();
     const app = await serveApp({ env: { SUBTITLES_COMMAND: '' } });
     try {
@@ -152,7 +152,7 @@ describe('subtitles from speech for administrators', function () {
     }
   });
 
-  it('end without a track if an upload arrives while the text is being recognized', async () => {
+  it('create no track if an upload arrives while the speech is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await upload()).body.data.made_by).to.equal('upload');
@@ -164,7 +164,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await texts(tracks))[0]).to.contain('Uploaded.');
   });
 
-  it('end without a track if the file is removed while the text is being recognized', async () => {
+  it('create no track if the file is removed while the speech is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await call('DELETE', `/media/${video.id}`)).status).to.equal(204);

@@ -39,7 +39,7 @@ const text = (name: string, mime: string, words: string): TestFile => ({
 });
 const notes = text('notes.md', 'text/markdown', '# Nós\n\nUma volta redonda.\n');
 
-/** Fields that the answers to an upload lack (MED-11). */
+/** Fields that are not in the answers to an upload (MED-11). */
 const asListed = { favorite: false, usage_count: 0 };
 
 describe('media', () => {
@@ -57,7 +57,7 @@ describe('media', () => {
     (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
   describe('POST /v1/clubs/{clubId}/media', () => {
-    it('reserves a private file with the given title, or else with the file’s name', async () => {
+    it('reserves a private file whose title is the given title or else the file’s name', async () => {
       const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
       expect(media).to.deep.include({
         kind: 'document',
@@ -150,7 +150,7 @@ describe('media', () => {
       expect(await filesOf(club)).to.deep.equal([media.id]);
     });
 
-    it('allows no read, and a read address allows no write', async () => {
+    it('does not allow a read, and a read address does not allow a write', async () => {
       const { upload } = await reserve(uploader, notes);
       await put(upload, notes.bytes);
       expect((await fetch(upload.url)).status).to.equal(403);
@@ -161,7 +161,7 @@ describe('media', () => {
       expect((await fetch(bare)).status).to.equal(403);
     });
 
-    it('accepts one file, which cannot be replaced after it was checked', async () => {
+    it('accepts one file, and no other file after the first was checked', async () => {
       const other = Buffer.from(notes.bytes.toString().toUpperCase());
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses the later of two simultaneous uploads, even if it started first', async () => {
+    it('refuses the upload that ends later of two simultaneous uploads, even if it started first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -188,7 +188,7 @@ describe('media', () => {
     });
   });
 
-  it('refuses a file at an expired upload address, and accepts a new reservation', async () => {
+  it('refuses a file at an expired upload address, but accepts a new reservation', async () => {
     const late = await withClockStopped(() => reserve(uploader, notes), Date.now() - 15 * 60_000 - 1_000);
     expect(Date.parse(late.upload.expires_at)).to.be.below(Date.now());
     expect(await put(late.upload, notes.bytes)).to.equal(403);
@@ -211,7 +211,7 @@ describe('media', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
-    it('finds every accepted type ready, with kind, preview and download', async () => {
+    it('makes a file of every accepted type ready, with kind, preview and download', async () => {
       const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
       const files: [TestFile, string, string][] = [
         [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
@@ -280,7 +280,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...media, ...asListed });
     });
 
-    it('downloads a file under its original name, whatever its characters', async () => {
+    it('downloads a file under its original name, which may contain any characters', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',
@@ -419,7 +419,7 @@ describe('media', () => {
   });
 
   describe('a library file in the material of agents', () => {
-    it('enters the index when it is ready, and leaves it when it is removed', async () => {
+    it('is indexed when it is ready, and removed from the index when it is removed', async () => {
       const source = await testDatabase();
       const { media, upload } = await reserve(uploader, notes);
       await buildMaterial((await buildAgent(club.id)).id, { mediaId: media.id });
@@ -493,7 +493,7 @@ describe('media', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('gets storage_full for a file that is larger than declared, which is erased and not counted', async () => {
+    it('gets storage_full for a file that is larger than declared, and the file is erased and not counted', async () => {
       await buildPlan(club.id, 'trial');
       const { media } = await reserve(uploader, notes);
       const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;
@@ -512,7 +512,7 @@ describe('media', () => {
   });
 
   describe('roles', () => {
-    it('let support read the library, but not write', async () => {
+    it('let support read the library, but not change it', async () => {
       const { token } = await buildMember(club.id, 'support');
       const ready = await uploadFile(uploader, notes);
       expect((await call('GET', libraryPath(club, ready.id), { token })).body.data.id).to.equal(ready.id);

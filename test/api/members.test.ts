@@ -49,7 +49,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
       });
     });
 
-    it('contains each record once on its pages, and the total on every page', async () => {
+    it('returns each record once over all pages, and the total on every page', async () => {
       const club = await buildClub();
       for (let index = 0; index < 4; index++) await buildMember(club.id, 'support');
       const pages = [];
@@ -93,7 +93,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('returns role_not_permitted unless an owner changes an owner or appoints one', async () => {
+    it('returns role_not_permitted if anyone except an owner changes or appoints an owner', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       expectError(await change(admin.token, club.id, admin.id, 'owner'), 'role_not_permitted');
@@ -104,7 +104,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('404', () => {
-    it('refuses an administrator who is no member, a member of another club and an invitation', async () => {
+    it('is returned for an administrator who is not a member, a foreign member and an invitation', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
         token: club.owner.token,

@@ -54,7 +54,7 @@ describe('mentorships', () => {
   const offered = (options: MentorshipOptions = {}) => buildMentorship(club.id, options);
   const at = ({ publicId }: TestMentorship, id: Id) => `/mentorships/${publicId}/sessions/${id}`;
 
-  it('accepts each request of docs/how-to/run-mentorships.md in the order of the page', async () => {
+  it('accept each request of docs/how-to/run-mentorships.md in the order of the page', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const known = new Map([
       ['clubId', club.id],
@@ -132,7 +132,7 @@ describe('mentorships', () => {
       expect((await write('GET', '/mentorships?status=draft')).body.total).to.equal(0);
     });
 
-    it('returns 422 for a bad zone, bad hours or a bad address, and 404 for an unknown mentor or delivery', async () => {
+    it('returns 422 for a bad time zone, hours or address, and 404 for an unknown mentor or delivery', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const monday = (from: string, to: string) => ({ weekday: 1, from, to });
       const elsewhere = await buildClub();
@@ -155,7 +155,7 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 402 feature_not_in_plan to create, publish or book, and keeps bookings (MENT-2)', async () => {
+    it('returns 402 feature_not_in_plan for creating, publishing and booking, and keeps bookings (MENT-2)', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const [draft, mentorship] = [await offered({ status: 'draft' }), await offered()];
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
@@ -209,7 +209,7 @@ describe('mentorships', () => {
   });
 
   describe('GET …/slots', () => {
-    it('lists free slots in UTC, without the sessions of the mentor and of the student (MENT-4, MENT-6)', async () => {
+    it('lists free slots in UTC, but none during sessions of the mentor or the student (MENT-4, MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId, bufferMinutes: 30 });
       const [from, to] = [inHours(1), inHours(4)];
@@ -224,7 +224,7 @@ describe('mentorships', () => {
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
     });
 
-    it('frees the slot of the session that the student moves, and ignores any other id (MENT-8)', async () => {
+    it('lists the slot of the session that the student wants to move, by the session’s id (MENT-8)', async () => {
       const mentorship = await offered({ bufferMinutes: 30 });
       const grace = await buildStudent(club.id);
       const own = (await book(ada, mentorship, inHours(2))).body.data.id;
@@ -272,7 +272,7 @@ describe('mentorships', () => {
       expect(listed).to.deep.include({ id, student: { id: ada.id, name: listed.student.name, email: ada.email } });
     });
 
-    it('returns 422 for a time in the past, off the grid, before the notice or beyond the horizon (MENT-5)', async () => {
+    it('returns 422 for a time that is past, off the grid, within the notice or too far ahead (MENT-5)', async () => {
       const mentorship = await offered({ noticeMinutes: 120, horizonDays: 2 });
       const before = await rowCounts();
       const times = [inHours(-5), new Date(inHours(4).getTime() + 10 * minute), inHours(0), inHours(49)];
@@ -294,7 +294,7 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('books with the new mentor if the mentor changes while the booking waits', async () => {
+    it('books with the new mentor if the mentor is changed while the booking waits', async () => {
       const mentorship = await offered();
       const { id: successor } = await buildMember(club.id, 'support');
       const startsAt = inHours(1);
@@ -395,7 +395,7 @@ describe('mentorships', () => {
       expect((await as(ada)('DELETE', at(mentorship, id))).body.data.status).to.equal('canceled');
     });
 
-    it('accepts one of 200 simultaneous bookings, and returns slot_taken to the others (MENT-6)', async function () {
+    it('accepts one of 200 simultaneous bookings, and returns slot_taken for the other 199 (MENT-6)', async function () {
       this.timeout(30_000);
       const source = await testDatabase();
       const first = await offered();
@@ -428,7 +428,7 @@ describe('mentorships', () => {
   });
 
   describe('replaces', () => {
-    it('moves the session in one transaction with its id, even at the limit or overlapping itself (MENT-8)', async () => {
+    it('moves a session in one transaction, even at the limit or to an overlapping time (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;
@@ -471,7 +471,7 @@ describe('mentorships', () => {
       expectError(await book(ada, mentorship, inHours(9), { replaces: one }), 'session_state');
     });
 
-    it('returns 429 rate_limited beyond 30 bookings and cancelations in an hour (LIM-10)', async () => {
+    it('returns 429 rate_limited after 30 bookings and cancelations in an hour (LIM-10)', async () => {
       const mentorship = await offered({ maxUpcoming: 1 });
       const answers: number[] = [];
       for (let turn = 0; turn < 15; turn++) {
@@ -485,7 +485,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('accepts the agenda before, the rating 30 days after, and the no-show from the start (MENT-9, 10)', async () => {
+    it('accepts an agenda before the session, a no-show from its start, and a rating later (MENT-9, 10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);

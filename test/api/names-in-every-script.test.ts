@@ -1,6 +1,6 @@
 /**
- * Sends names in every script through everything that accepts or shows a name, and reads them with other programs. The name must be
- * unchanged, in form NFC (DEC-189).
+ * Sends names in every script through every feature that accepts or shows a name, and reads the results with other programs. Each name
+ * must arrive unchanged, in form NFC (DEC-189).
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { importFile } from '../toolkit/drive/imports.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** Characters with a meaning in some format: quotes, separators, angle brackets, spreadsheet formulas. */
+/** Names with characters that have a meaning in some format: quotes, separators, angle brackets, spreadsheet formulas. */
 const signs = [
   'Sinéad O’Neill',
   "Niamh O'Neill",
@@ -50,9 +50,9 @@ const further = [
   'A\u030a\u0323 s\u0323\u0307',
 ];
 const single = [...sheet.filter(({ kind }) => kind !== 'Very long').map(({ text }) => text), ...signs, ...further];
-/** Each name alone, and each name together with a name of another script. */
+/** Each name alone, and each name followed by another name of the list. */
 const names = [...single, ...single.map((name, index) => `${name} ${single[(index * 7 + 5) % single.length] ?? ''}`)];
-/** Canonically equal names are equal: people type either form, and search, keys and fonts need one form. */
+/** Returns the stored form of a name. People type canonically equal names in several forms, but search, keys and fonts need one form. */
 const formOf = (name: string) => name.normalize('NFC');
 
 describe('names in every script (DEC-189)', function () {
@@ -99,7 +99,7 @@ describe('names in every script (DEC-189)', function () {
     await eachCase(expected, ([email, name]) => expect(found.get(email)).to.equal(name));
   });
 
-  it('are unchanged in the text of a certificate that a screen reader reads', () =>
+  it('are unchanged in the text of a certificate, as a screen reader reads it', () =>
     eachCase([...signs, ...further], async (name) => {
       const parts = await taggedTexts(await printCertificate({ studentName: name, courseTitle: name, clubName: name }));
       expect(parts.filter(({ role, text }) => role === 'P' && text === formOf(name))).to.have.length(3);
@@ -134,7 +134,7 @@ describe('names in every script (DEC-189)', function () {
       return (await readdir(at)).map((file) => path.join(at, file));
     };
 
-    it('are read as sender and subject by a MIME parser from ASCII headers', async () => {
+    it('are encoded in ASCII headers, from which a MIME parser reads sender and subject', async () => {
       const read = new Set<string>();
       for (const file of await sources()) {
         const bytes = await readFile(file);
@@ -154,7 +154,7 @@ describe('names in every script (DEC-189)', function () {
       expect(read.size).to.equal(new Set(names).size);
     });
 
-    (whyNoPython === undefined ? it : it.skip)('are sender and subject for Python’s parser', async () => {
+    (whyNoPython === undefined ? it : it.skip)('are read as sender and subject by Python’s parser', async () => {
       const script = `import email, email.utils, glob, json, sys
 from email.header import decode_header, make_header
 words = lambda text: str(make_header(decode_header(text)))
@@ -175,7 +175,7 @@ print(json.dumps(found))`;
   });
 
   (whyNoPython === undefined ? it : it.skip)(
-    'are names in a ZIP archive for Python, except characters that file systems refuse',
+    'are file names in a ZIP archive for Python, except characters that file systems refuse',
     async () => {
       const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');
@@ -194,7 +194,7 @@ print(json.dumps(found))`;
     },
   );
 
-  it('are the summary of a calendar entry for a second parser', () => {
+  it('are unchanged in the summary of a calendar entry, as a second parser reads it', () => {
     const at = new Date('2026-03-02T09:00:00Z');
     return eachCase(names, (name) => {
       const event = {

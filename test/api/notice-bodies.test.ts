@@ -1,4 +1,4 @@
-/** Tests that notices check the sender before they read the body, bound the body before they parse it, and read it equally on all paths. */
+/** Tests that operations for notices check the sender before they read the body, and limit its size before they parse it, on every path. */
 import { expect } from 'chai';
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
@@ -47,7 +47,7 @@ describe('bodies of notices', () => {
   const event = () =>
     JSON.stringify(billingEvents.checkout({ customer: `cus_${newId()}`, subscription: `sub_${newId()}` }));
   const mailEvents = JSON.stringify({ events: [{ kind: 'delivered', at: '2026-03-02T09:15:02Z', mail_id: newId() }] });
-  /** Sends bytes to each path as a known sender. */
+  /** Functions that send bytes to each path as a known sender. */
   const known: Record<string, (raw: string | Buffer) => Promise<Answer>> = {
     async sales(raw) {
       const { platform, token } = await buildSalesConnection((await buildClub()).id);
@@ -72,7 +72,7 @@ describe('bodies of notices', () => {
       expect((await send(marked(fits()))).status).to.equal(202);
     });
 
-    it(`accept 262,144 bytes, and not one byte more: ${path}`, async () => {
+    it(`accept 262,144 bytes, and refuse one more byte: ${path}`, async () => {
       expect((await send(fits().padEnd(largest, ' '))).status).to.equal(202);
       const before = path === 'sales' ? undefined : await rowCounts();
       expectError(await send(fits().padEnd(largest + 1, ' ')), 'body_too_large');
@@ -103,7 +103,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('apply a sales notice with a byte-order mark, and show it without the mark', async () => {
+  it('are applied with a byte-order mark for sales, and shown without the mark', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -119,7 +119,7 @@ describe('bodies of notices', () => {
     expect(answer.body.data.body).to.equal(text);
   });
 
-  it('verify the billing signature over the bytes with their mark, and not over other bytes', async () => {
+  it('are verified with their byte-order mark: a billing signature over other bytes is invalid', async () => {
     const text = event();
     expectError(
       await post('/webhooks/billing', { raw: marked(text), headers: { 'stripe-signature': signatureOf(text) } }),

@@ -1,4 +1,4 @@
-/** A write with a session commits once, at its end: a change whose answer fails leaves nothing behind (ADR 69). */
+/** Tests that a write with a session commits once, at its end. If its answer fails, the change is rolled back (ADR 69). */
 import { expect } from 'chai';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
@@ -13,7 +13,7 @@ describe('a write with a session', () => {
   let api: ServedApp;
   let seconds: string[];
 
-  before('a club with an image, and an API that can sign no address', async () => {
+  before('create a club with an image, and start an API that cannot sign addresses', async () => {
     club = await buildClub();
     coverId = (await buildMedia(club.id, { title: 'cover.png', mime: 'image/png', bytes: png(4, 4) })).id;
     seconds = [];
@@ -37,7 +37,7 @@ describe('a write with a session', () => {
     return rows.map(({ title }) => title);
   };
 
-  it('leaves no row if its answer fails after the work', async () => {
+  it('leaves no row if its answer cannot be built', async () => {
     const body = { title: 'Pottery', cover_media_id: coverId };
     const options = { token: club.owner.token, body };
     expectError(await callAt(api.base, 'POST', `/v1/clubs/${club.id}/courses`, options), 'internal_error');
@@ -46,13 +46,13 @@ describe('a write with a session', () => {
     expect([again.status, await titles()]).to.deep.equal([201, ['Pottery']]);
   });
 
-  it('is in the database when the caller has its answer', async () => {
+  it('is in the database when the caller receives its answer', async () => {
     const options = { token: club.owner.token, body: { title: 'Weaving' } };
     const answer = await callAt(api.base, 'POST', `/v1/clubs/${club.id}/courses`, options);
     expect([answer.status, (await titles()).includes('Weaving'), seconds]).to.deep.equal([201, true, []]);
   });
 
-  it('commits once for 40 calls at the same time, with a pool of 20 connections', async () => {
+  it('commits once for each of 40 simultaneous calls, with a pool of 20 connections', async () => {
     const calls = Array.from({ length: 40 }, (_, number) =>
       callAt(api.base, 'POST', `/v1/clubs/${club.id}/tags`, {
         token: club.owner.token,

@@ -24,7 +24,7 @@ describe('permits of event streams', () => {
       return `${code}: ${message}`;
     }
   };
-  /** @returns the number of streams that the club gets, and the reason of the refusal */
+  /** @returns the number of streams that the club gets until a refusal, and the reason of the refusal */
   const fill = (clubId: string): [number, string] => {
     for (let count = 0; ; count += 1) {
       const permit = taking(clubId);
@@ -32,7 +32,7 @@ describe('permits of event streams', () => {
     }
   };
 
-  it('give a club half of the free permits, so that two clubs never have all permits', () => {
+  it('are given to a club up to half of the free permits, so that two clubs never have all permits', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],
@@ -41,7 +41,7 @@ describe('permits of event streams', () => {
     ]);
   });
 
-  it('go to other clubs after they are returned', () => {
+  it('are given to other clubs after they are returned', () => {
     const permits = Array.from({ length: 8 }, () => taking('one'));
     expect(fill('two')[0]).to.equal(4);
     for (const permit of permits) if (typeof permit !== 'string') permit.release();

@@ -19,7 +19,7 @@ describe('the router of operations', () => {
         ],
       );
   });
-  /** @returns the called operation with its parameters, or 'next' without an operation */
+  /** @returns the called operation with its parameters, or 'next' if no operation was called */
   const called = async (method: string, path: string) => {
     found = undefined;
     const context = { method, path, request: {}, state: {} };

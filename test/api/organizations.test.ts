@@ -15,7 +15,7 @@ const profileOf = async (token: string) => (await call('GET', '/v1/me', { token 
 
 describe('GET /v1/me', () => {
   describe('200', () => {
-    it('returns the administrator’s whole profile, with an organization per membership, by name', async () => {
+    it('returns the administrator’s whole profile, with an organization for each membership, by name', async () => {
       const administrator = await buildAdministrator();
       const create = (name: string) =>
         call('POST', '/v1/organizations', {
@@ -103,7 +103,7 @@ describe('POST /v1/organizations', () => {
 });
 
 describe('a new club', () => {
-  it('has the configured plan, and an administrator can own only a bounded number of such clubs (DEC-20)', async () => {
+  it('has the configured plan, and an administrator can own only a limited number of such clubs (DEC-20)', async () => {
     const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
     const api = await startApi(config, { readinessGraceMs: 0 });
     try {

@@ -1,4 +1,4 @@
-/** Tests pages in a real browser under their own content security policies: the reference, the unsubscribe link, mails and previews. */
+/** Tests pages in a real browser with their content security policies: the reference, the unsubscribe link, mails and previews. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
@@ -33,7 +33,7 @@ describe('pages in a browser', function () {
     return found;
   };
 
-  it('fits mails of mentorships into the screen, even with very long words (MENT-11)', async () => {
+  it('fit into the screen, if they are mails of mentorships with very long words (MENT-11)', async () => {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
@@ -131,7 +131,7 @@ describe('pages in a browser', function () {
       ]);
     };
 
-    it('changes nothing when opened, unsubscribes by one click, and resubscribes by another click', async () => {
+    it('changes nothing when it is opened, unsubscribes by one click, and resubscribes by another click', async () => {
       const page = await openPage(widths.phone);
       await page.goto(address);
       expect(await page.title()).to.equal('Unsubscribe?');

@@ -32,7 +32,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}`, () => {
     before(prepare);
 
-    it('returns equal 202 answers and header fields for confirmed, unconfirmed and unknown e-mails', async () => {
+    it('returns 202 with equal bodies and header fields for confirmed, unconfirmed and unknown e-mails', async () => {
       const unconfirmed = someone();
       await kind.signUp(unconfirmed, password);
       const answers = [
@@ -45,7 +45,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('mails the token, and changes neither session nor password', async () => {
+    it('mails the token, and does not change the password or end a session', async () => {
       const { id, email, token } = await kind.build();
       await kind.requestReset(email.toUpperCase());
       expect(await mailsTo(id)).to.deep.equal([kind.templates.reset]);
@@ -155,8 +155,8 @@ for (const [path, make] of Object.entries(kinds)) {
   });
 }
 
-describe('an answer to a request that names an address', () => {
-  it('leaves at a tick of ANSWER_TICK_MS for a known and an unknown address (DEC-63)', async () => {
+describe('an answer to a request with an e-mail address', () => {
+  it('is sent at a tick of ANSWER_TICK_MS for a known and an unknown address (DEC-63)', async () => {
     const tick = 250;
     const { id: clubId } = await buildClub();
     const known = await studentAccounts(clubId).build();

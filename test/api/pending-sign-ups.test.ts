@@ -1,4 +1,4 @@
-/** Tests unconfirmed sign-ups: a later action of the club or a sale takes the account over, and a timeout removes it (DEC-62). */
+/** Tests unconfirmed sign-ups. A later action of the club or a sale takes over the account, and a timeout removes the account (DEC-62). */
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
@@ -39,7 +39,7 @@ async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id:
 }
 
 describe('a pending sign-up', () => {
-  /** Actions of the club or a sale that vouch for the account. Each returns the new value of `openedBy`. */
+  /** Actions of the club and a sale that take over the account. Each function returns the new value of `openedBy`. */
   const ways: Record<string, (club: TestClub, student: { id: Id; email: string }) => Promise<'club' | 'sale'>> = {
     'an invitation': async ({ id, owner }, { email }) => {
       const body = { name: 'Ada Example', email: email.toUpperCase() };
@@ -78,7 +78,7 @@ describe('a pending sign-up', () => {
       expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
     });
 
-    it(`is confirmed without a password after ${what}, also by the link of the sign-up`, async () => {
+    it(`is confirmed without a password after ${what}, also by the first link of the sign-up`, async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       for (const purpose of ['student_verify_email', 'student_invitation'] as const) {
@@ -118,7 +118,7 @@ describe('a pending sign-up', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
   });
 
-  it('becomes an account of the club if the club corrects its address', async () => {
+  it('becomes an account that the club opened if the club corrects its address', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     const path = `/v1/clubs/${club.id}/students/${student.id}`;
@@ -241,7 +241,7 @@ describe('a pending sign-up', () => {
     });
   });
 
-  it('is refused with 429 above the hourly limit for any address, until the hour ends or a person confirms', async () => {
+  it('is refused with 429 above the hourly limit of the club, until the hour ends or a person confirms', async () => {
     const club = await buildClub();
     const { db } = await testDeps();
     const insert = (count: number, at: Date) =>
@@ -310,7 +310,7 @@ describe('a pending sign-up', () => {
       });
     }
 
-    it('free one slot of the limit at a confirmation, and all slots after an hour', async () => {
+    it('stop counting towards the limit when they are confirmed or after an hour', async () => {
       const club = await buildClub();
       const ip = '198.51.100.1';
       const { id } = await fill(club.id, anHourOfNetwork, ip);
@@ -322,7 +322,7 @@ describe('a pending sign-up', () => {
       expect((await attempt(club.id, ip)).status).to.equal(202);
     });
 
-    it('are stored with a hash that differs between clubs, for an hour or until the student is removed', async () => {
+    it('are stored by a hash that differs between clubs, for an hour or until the student is removed', async () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
@@ -353,12 +353,12 @@ describe('a pending sign-up', () => {
       const ip = '198.51.100.9';
       await fill(club.id, pendingSignUpRules.anHour - 1, ip);
       expect((await attempt(club.id, ip, { registration_code: code })).status).to.equal(202);
-      expect((await attempt(club.id, '203.0.113.9')).status).to.equal(202); // the 500th without a code
+      expect((await attempt(club.id, '203.0.113.9')).status).to.equal(202); // the 500th sign-up without a code
       expectError(await attempt(club.id, '203.0.113.10'), 'rate_limited');
       expectError(await attempt(club.id, ip, { registration_code: 'NO-SUCH-CODE' }), 'not_found');
       const email = someone();
       expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202);
-      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // the address is known by now
+      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // the address is known now
     });
   });
 });

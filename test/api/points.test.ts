@@ -37,7 +37,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal([]);
     });
 
-    it('bounds an award by -100000 and 100000, but not the sum', async () => {
+    it('limits an award to -100000 and 100000, but does not limit the sum', async () => {
       await eachCase([-100_000, 100_000], async (points) =>
         expect((await calls.award(student.id, { id: newId(), points })).status).to.equal(201),
       );
@@ -50,7 +50,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(0);
     });
 
-    it('answers a repeated id equally, and ignores the other fields', async () => {
+    it('answers a repeated id like the first request, and ignores the other fields', async () => {
       const id = newId();
       const first = await calls.award(student.id, { id, points: 50 });
       await calls.buildLevel('Deckhand', 10);
@@ -64,7 +64,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(50);
     });
 
-    it('treats an equal id for another student as another award', async () => {
+    it('accepts the same id for another student as another award', async () => {
       const other = await buildStudent(club.id);
       const id = newId();
       for (const one of [student, other]) await calls.award(one.id, { id, points: 5 });
@@ -73,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       ]);
     });
 
-    it('raises student.level_reached for each passed level, in the order of points', async () => {
+    it('raises student.level_reached for each newly reached level, in the order of points', async () => {
       const [bosun, deckhand, captain] = [
         await calls.buildLevel('Bosun', 500),
         await calls.buildLevel('Deckhand', 100),

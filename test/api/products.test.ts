@@ -17,7 +17,7 @@ describe('products of sales platforms', () => {
     send = callsOf(club);
   });
 
-  it('creates a product, and returns the whole record with its mapping as later reads do', async () => {
+  it('creates a product, and returns the same record with its mapping as later reads', async () => {
     const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
@@ -35,7 +35,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
   });
 
-  it('lists the club’s products newest first, by platform, in pages', async () => {
+  it('lists the club’s products newest first, filtered by platform, in pages', async () => {
     await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     const first = (await create()).body.data.id;
     const second = (await create({ platform: 'bazaar' })).body.data.id;
@@ -48,7 +48,7 @@ describe('products of sales platforms', () => {
     expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
   });
 
-  it('keeps omitted fields in a change, and replaces the mapping as a set', async () => {
+  it('keeps omitted fields in a change, and replaces the whole mapping', async () => {
     const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
@@ -66,7 +66,7 @@ describe('products of sales platforms', () => {
     });
   });
 
-  it('returns 409 product_exists for an equal platform and case-sensitive external_id in one club', async () => {
+  it('returns 409 product_exists for an equal platform and external_id (case-sensitive) in one club', async () => {
     await create({ external_id: 'A-1' });
     const other = (await create({ external_id: 'a-1' })).body.data;
     expect((await create({ external_id: 'A-1', platform: 'bazaar' })).status).to.equal(201);

@@ -214,7 +214,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('keep the club’s 60 writes for administrators after a student’s 125 calls for unknown files (DEC-53)', async () => {
+  it('leave all 60 writes to administrators after a student’s 125 calls for unknown files (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
@@ -270,8 +270,8 @@ describe('rate limits', function () {
     expect(await times(1, post(endpointsOf(club.id), { token: editor.token }))).to.deep.equal({ '403 forbidden': 1 });
   });
 
-  describe('counts of refused calls per IP', () => {
-    it('take none of a club’s 60 writes from an outsider’s calls, and turn 401 and 403 into 429', async () => {
+  describe('the limit of refused calls per IP address', () => {
+    it('uses none of the club’s 60 writes for an outsider’s calls, and turns 401 and 403 into 429', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const student = await buildStudent(club.id);
       const ip = someAddress();
@@ -286,7 +286,7 @@ describe('rate limits', function () {
       });
     });
 
-    it('do not count refused calls on another club as a student’s questions', async () => {
+    it('does not count refused calls on another club as a student’s questions', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const { token } = await buildStudent(club.id);
       const ip = someAddress();
@@ -296,7 +296,7 @@ describe('rate limits', function () {
     });
   });
 
-  describe('requests on the wire', () => {
+  describe('raw HTTP requests', () => {
     /** Sends the path as it stands. @returns the status, which may come before the body was sent */
     const statusOf = (path: string, ip: string, body: string | undefined): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -311,7 +311,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('answers a credential call above the limit before its body has arrived', async () => {
+    it('are answered before their body has arrived, for a credential call above the limit', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);
@@ -329,7 +329,7 @@ describe('rate limits', function () {
       ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
     ];
     for (const [title, respell] of spellings) {
-      it(`counts every spelling of a path as one path: ${title}`, async () => {
+      it(`are counted for one path in every spelling: ${title}`, async () => {
         for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
           const ip = someAddress();
           await times(10, post(path, { ip }));
@@ -349,7 +349,7 @@ describe('rate limits', function () {
       await proxied.stop();
     });
 
-    it('is the peer’s address without a trusted proxy, whatever the header contains', async () => {
+    it('is the peer’s address without a trusted proxy, for any content of the header', async () => {
       const direct = await start({ TRUSTED_PROXIES: '' });
       for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
       await expectLimited(post('/v1/auth/sign-in'), minute, direct);
@@ -405,7 +405,7 @@ describe('rate limits', function () {
 });
 
 describe('the contract and the rate table', () => {
-  it('limits two operations of students per club, whose handlers charge the club for changes (DEC-53)', () => {
+  it('limit two operations of students per club, because their handlers charge the club (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
         auth.includes('student') &&
@@ -414,7 +414,7 @@ describe('the contract and the rate table', () => {
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
-  it('limits exactly the operations that write, and declares the answers of limits', () => {
+  it('limit exactly the operations that write, and declare the answers of limits', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');

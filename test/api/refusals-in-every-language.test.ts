@@ -91,7 +91,7 @@ describe('a refusal that a student reads', () => {
     }
   });
 
-  it('names the length of a password in the browser’s language, or else the club’s', async () => {
+  it('names the length of a password in the browser’s language, or else in the club’s language', async () => {
     const club = await buildClub({ language: 'pt-BR' });
     const signUp = async (header: string) => {
       const answer = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -154,7 +154,7 @@ describe('an HTML page with a refusal', () => {
     }
   });
 
-  it('tells the reader to wait after a 429, and does not call the link invalid', async () => {
+  it('asks the reader to wait after a 429, and does not call the link invalid', async () => {
     const club = await buildClub();
     const path = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/nothing`;
     const post = () =>

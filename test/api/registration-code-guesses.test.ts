@@ -1,4 +1,4 @@
-/** Tests the limits on wrong codes of registration links (LIM-27), and old links whose codes are shorter than today's minimum. */
+/** Tests the limits on wrong codes of registration links (LIM-27), and old links whose codes are shorter than the current minimum. */
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
@@ -47,7 +47,7 @@ describe('wrong codes of registration links', function () {
   const of = (count: number, status: number) => Array<number>(count).fill(status);
   const guess = (n: number) => `guess-${String(n).padStart(4, '0')}`;
 
-  it('are limited to ten an hour per student over all addresses, and then block the student’s valid codes', async () => {
+  it('are limited to ten an hour per student from any address, and then block the student’s valid codes', async () => {
     const [guesser, other] = [await buildStudent(club.id), await buildStudent(club.id)];
     expect(await statuses(12, (n) => claim(guesser.token, guess(n)))).to.deep.equal([...of(10, 404), ...of(2, 429)]);
     const refused = await claim(guesser.token, code);
@@ -57,7 +57,7 @@ describe('wrong codes of registration links', function () {
     expect((await claim(guesser.token, code)).status).to.equal(200);
   });
 
-  it('are limited to sixty an hour per address, over all its students and sign-ups', async () => {
+  it('are limited to sixty an hour per address, for all students and sign-ups together', async () => {
     const ip = someAddress();
     for (let count = 0; count < 5; count += 1) {
       const { token } = await buildStudent(club.id);
@@ -69,18 +69,18 @@ describe('wrong codes of registration links', function () {
     expect((await signUp(code)).status).to.equal(202);
   });
 
-  it('do not include valid codes: one student may claim forty times', async () => {
+  it('do not include valid codes, so that one student may claim a link forty times', async () => {
     const { token } = await buildStudent(club.id);
     expect(await statuses(40, () => claim(token, code))).to.deep.equal(of(40, 200));
   });
 
-  it('are limited in simultaneous requests too', async () => {
+  it('are limited for simultaneous requests too', async () => {
     const { token } = await buildStudent(club.id);
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => claim(token, guess(n))));
     expect(answers.filter(({ status }) => status === 404)).to.have.length(10);
   });
 
-  it('do not include a short code of an old link, which can be claimed', async () => {
+  it('do not include a short but valid code of an old link', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE registration_links SET code = 'Old', folded_code = 'old' WHERE club_id = $1`, [club.id]);
     expect((await claim((await buildStudent(club.id)).token, 'OLD')).status).to.equal(200);

@@ -61,7 +61,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(2);
     });
 
-    it('repeats the first answer byte for byte and counts no use, even after the link changed', async () => {
+    it('repeats the first answer byte for byte without a second use, even after the link was changed', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const first = await claim(student, one.code);
       const again = async () => expect((await claim(student, one.code)).text).to.equal(first.text);
@@ -76,7 +76,7 @@ describe('claims of registration links', () => {
       expect(await types()).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('does not restore a revoked enrollment by a second claim', async () => {
+    it('does not restore a revoked enrollment if the claim is repeated', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await claim(student, one.code);
       const { data } = (await send('GET', `/enrollments?student_id=${student.id}`)).body;
@@ -94,7 +94,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('omits archived and ended deliveries, and returns 404 if none is left', async () => {
+    it('omits archived and ended deliveries, and returns 404 if no delivery remains', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - hourMs) });
       const ended = await buildAccessDelivery(club.id, { courseId: course.id, cohortId: over.id });
@@ -188,7 +188,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('refuses an invalid code with equal answers for known and unknown e-mails, and writes nothing', async () => {
+    it('refuses an invalid code with equal answers for known and unknown e-mails without a change', async () => {
       const [expired, revoked, spent] = [
         await link({ expires_at: inOneHour() }),
         await link(),
@@ -216,7 +216,7 @@ describe('claims of registration links', () => {
       expect(await mailsTo(known.id)).to.deep.equal([]);
     });
 
-    it('grants nothing to a known e-mail, and answers like for an unknown e-mail', async () => {
+    it('grants nothing to a known e-mail, with the answer for an unknown e-mail', async () => {
       const [known, one] = [await buildStudent(club.id), await link()];
       const answers = [await signUp(one.code, known.email), await signUp(one.code)];
       expect(new Set(answers.map(visible)).size).to.equal(1);
@@ -224,7 +224,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('creates 3 of ten simultaneous accounts with 3 uses, and no rows for the others', async () => {
+    it('creates 3 accounts for ten simultaneous sign-ups if the link has 3 uses, and no other row', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);

@@ -22,7 +22,7 @@ describe('registration links', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('creates a link, and returns the whole record with its address as later reads do', async () => {
+    it('creates a link, and returns the same record with its address as later reads', async () => {
       const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
       const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);
@@ -47,7 +47,7 @@ describe('registration links', () => {
       expect(codes[0]).to.not.equal(codes[1]);
     });
 
-    it('returns 409 code_taken for a code of this club in any letter case, but not of another club', async () => {
+    it('returns 409 code_taken for a code of this club in any letter case, but not for another club’s code', async () => {
       await create({ code: 'Springtime' });
       const before = await rowCounts();
       await eachCase(['Springtime', 'SPRINGTIME'], async (code) => expectError(await create({ code }), 'code_taken'));

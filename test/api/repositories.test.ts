@@ -74,7 +74,7 @@ describe('repositories', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
-    it('creates a draft without files, and returns it as later reads do', async () => {
+    it('creates a draft without files, and returns the same record as later reads', async () => {
       const { status, body } = await create({ title: '  Knot   cards ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -104,7 +104,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/repositories', () => {
-    it('lists newest first, by status, with counts and covers, without files', async () => {
+    it('lists repositories newest first, filtered by status, with counts and covers, without files', async () => {
       const reference = await buildMedia(club.id);
       const file = await buildHostedFile(club.id, 'cards.txt', 'A bowline');
       const old = await buildRepository(club.id, { status: 'draft', createdAt: new Date('2026-01-01T00:00:00Z') });
@@ -157,7 +157,7 @@ describe('repositories', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/repositories/{repositoryId}/items', () => {
-    it('sets the files in their order, and keeps added_at of files that stay', async () => {
+    it('sets the files in their order, and keeps added_at of files that remain', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const files = [await buildMedia(club.id), await buildMedia(club.id), await buildMedia(club.id)].map(
         (file) => file.id,
@@ -195,7 +195,7 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(before.body);
     });
 
-    it('blocks the deletion of a file in use, except by force, which removes it from the repository', async () => {
+    it('prevents the deletion of a used file, except by force, which removes it from the repository', async () => {
       const [file, other] = [await buildMedia(club.id), await buildMedia(club.id)];
       const { id, title } = await buildRepository(club.id, { mediaIds: [file.id, other.id] });
       const refused = await send('DELETE', `/media/${file.id}`);
@@ -209,7 +209,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/repositories', () => {
-    it('shows ready files to students even without the plan’s feature, and all files to administrators', async () => {
+    it('shows only ready files to students, even without the feature, and all files to administrators', async () => {
       const [ready, waiting] = [
         await buildHostedFile(club.id, 'a.txt', 'abc'),
         await buildMedia(club.id, { status: 'processing' }),
@@ -323,7 +323,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('have equal bytes after an interruption at any byte and a resumption at a renewed address', async () => {
+    it('have the same bytes after an interruption at any byte and a resumption at a renewed address', async () => {
       const { url } = await offer();
       const { answer, bytes } = await bytesAt(url);
       const etag = answer.headers.get('etag') ?? '';
@@ -384,7 +384,7 @@ describe('repositories', () => {
       expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });
 
-    it('break if a file is missing or different, and never send a short or wrong archive', async () => {
+    it('break if a file is missing or different, and never end as a complete but wrong archive', async () => {
       const { url, size_bytes: size } = await offer();
       const store = await testObjectStore();
       const key = `media/${club.id}/${files[2]}`;
@@ -399,7 +399,7 @@ describe('repositories', () => {
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
     });
 
-    it('find a file that has moved to the other bucket since', async () => {
+    it('find a file that was moved to the other bucket', async () => {
       const key = `public/${club.id}/${files[1]}`;
       const { url } = await offer();
       const { bytes } = await bytesAt(url);
@@ -411,7 +411,7 @@ describe('repositories', () => {
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
     });
 
-    it('find a file that moves during the download, and break if its content has changed', async () => {
+    it('find a file that is moved during the download, and break if its content has changed', async () => {
       const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
       const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
       const token = readDownloadToken(vault, text, clock.now());
@@ -430,7 +430,7 @@ describe('repositories', () => {
       await storage.remove(`media/${club.id}/${files[1]}`);
       await alter('media', files[1] ?? '', { visibility: 'public', object_key: key });
       expect((await read()).equals(bytes)).to.equal(true);
-      await alter('media', files[1] ?? '', { crc32: 7 }); // replaced since by another file of equal length
+      await alter('media', files[1] ?? '', { crc32: 7 }); // replaced by another file of equal length
       expect(await read().catch((error: Error) => error.message)).to.equal(
         `File ${files[1]} of an archive does not exist any more`,
       );
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('run three at a time for a student, refuse the fourth, and return permits at the end', async () => {
+    it('run three at a time for a student, are refused for a fourth, and return their permits at the end', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

@@ -18,10 +18,10 @@ describe('the archive of a repository in Chromium', function () {
   const openPage = useBrowser();
   let line: http.Server;
   let origin = '';
-  /** `Range` and `If-Range` of each request, and the status of its answer. */
+  /** The headers `Range` and `If-Range` of each request, and the status of the answer. */
   let requests: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
 
-  /** Forwards requests. Cuts the connection after a part of the first answer. */
+  /** Forwards requests, and cuts the connection in the middle of the first answer. */
   async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { range, 'if-range': ifRange } = request.headers;
     const answer = await new Promise<IncomingMessage>((resolve, reject) =>

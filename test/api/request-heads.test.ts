@@ -92,7 +92,7 @@ describe('the head of a request', () => {
     });
   }
 
-  it('answers the requests before a refused request on a connection, and runs none after it', async () => {
+  it('answers requests that precede a refused request on a connection, and runs no later request', async () => {
     const before = await rowCounts();
     const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a phrase of no person' });
     const json = ['Content-Type: application/json', `Content-Length: ${body.length}`];
@@ -103,7 +103,7 @@ describe('the head of a request', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('names the repeated header field, and none of its values', () => {
+  it('names the repeated header field in the refusal, but none of its values', () => {
     const rawHeaders = ['Host', 'a', 'Authorization', 'Bearer secret', 'authorization', 'Bearer other'];
     expect(headFault({ httpVersion: '1.1', url: '/', rawHeaders })).to.equal(
       'The request has 2 header fields authorization. Send one.',

@@ -43,7 +43,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(wakes).to.deep.equal([{ id: `sales-notice/${notice?.id}`, club: club.id }]);
     });
 
-    it('stores a notice of an unknown form, whose processing fails', async () => {
+    it('stores a notice of an unknown form, although its processing will fail', async () => {
       const { connection } = await buildShop();
       expect((await call('POST', address(connection), { body: { event: { of: 'no kind' } } })).status).to.equal(202);
       const [notice] = await noticesOf(connection);

@@ -1,4 +1,4 @@
-/** Tests security header fields on every answer of any code path, and the exceptions. */
+/** Tests that every answer has security headers on any code path, with a few exceptions. */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { secureHeadersOf } from '../../api/secure-headers.policy.ts';
@@ -96,7 +96,7 @@ describe('security headers of every answer', () => {
     );
   });
 
-  it('depend on the address of their own listener for HSTS', () => {
+  it('contain HSTS or not by the address of their own listener', () => {
     const hsts = (url: string) => secureHeadersOf(url)['Strict-Transport-Security'];
     expect(hsts('https://files.example.com')).to.equal('max-age=31536000');
     expect(hsts('http://files.example.com')).to.equal(undefined);

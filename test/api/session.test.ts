@@ -55,7 +55,7 @@ describe('GET /v1/auth/session', () => {
   });
 
   describe('401', () => {
-    it('refuses a request without a session, and any text but a valid bearer token', async () => {
+    it('is returned without a session, and for any text that is not a valid bearer token', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const malformed = [
         '',
@@ -87,7 +87,7 @@ describe('GET /v1/auth/session', () => {
       expect([...bodies]).to.have.length(1);
     });
 
-    it('refuses a token of the other kind of account', async () => {
+    it('is returned for a token of the other kind of account', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       expectError(await read(club.owner.token), 'unauthenticated');
@@ -186,7 +186,7 @@ describe('DELETE /v1/auth/session', () => {
 });
 
 describe('stored sessions', () => {
-  it('leave the text of a token of either kind in no table', async () => {
+  it('contain the text of no token of either kind of account', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await eachCase([student.token, club.owner.token], async (token) => {
@@ -206,7 +206,7 @@ describe('stored sessions', () => {
     });
   });
 
-  it('stay valid with a token from before the neutral prefix', async () => {
+  it('remain valid if their token has an old prefix', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     const source = await testDatabase();

@@ -6,7 +6,7 @@ import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { expect } from 'chai';
 
 describe('the graceful stop of the API', () => {
-  it('ends readiness first, then answers the requests in flight, and then closes the port', async () => {
+  it('first ends readiness, then answers the requests in flight, and then closes the port', async () => {
     const api = await startApi(await testConfig());
     const base = `http://127.0.0.1:${api.port}`;
     const club = await buildClub();
@@ -20,7 +20,7 @@ describe('the graceful stop of the API', () => {
     let inFlight: Promise<Answer> | undefined;
     let stopped: Promise<void> | undefined;
     let hasStopped = false;
-    // The registration locks the club. While another transaction holds the lock, the request is in flight.
+    // The registration of an endpoint locks the club. The request stays in flight while another transaction holds the lock.
     await withOpenTransaction(
       (tx) => tx.manager.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
       async () => {

@@ -1,4 +1,4 @@
-/** Tests the bound on wrong passwords of an account (LIM-26). Strangers neither lock out the owner's devices nor learn anything. */
+/** Tests the limit on wrong passwords for an account (LIM-26). Strangers cannot lock out the owner's devices or find out accounts. */
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
@@ -77,7 +77,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('of strangers do not lock out a device that had a session, from any address', async () => {
+      it('do not lock out a device that had a session, if strangers send them from any address', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -90,14 +90,14 @@ describe('wrong passwords', function () {
           .and.not.equal(token);
       });
 
-      it('do not reveal an account, because an unknown address has an equal bound', async () => {
+      it('do not reveal an account, because an unknown address has the same limit', async () => {
         const unknown = { ...mine, email: `${newId()}@example.com` };
         expect(await attack(unknown, 12)).to.deep.equal(await attack(mine, 12));
         const [one, other] = [await signIn(wrong()), await signIn(wrong(unknown))];
         expect(visible(one)).to.equal(visible(other));
       });
 
-      it('are forgotten after their quarter of an hour, including refused tries', async () => {
+      it('are not counted after their quarter of an hour, like refused tries', async () => {
         await attack(mine, 40);
         now = start + quarterMs - 1_000;
         expect(await outcome(signIn(mine))).to.equal(refused(1));
@@ -105,7 +105,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('of a known device have a separate bound, which strangers do not share', async () => {
+      it('have a separate limit for a known device, which strangers cannot use up', async () => {
         const { body } = await signIn(mine);
         const device: string = body.data.device_token;
         for (let n = 0; n < 10; n += 1)
@@ -114,13 +114,13 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('are not counted for correct passwords: thirty sign-ins succeed, even simultaneously', async () => {
+      it('do not include correct passwords: thirty sign-ins succeed, even simultaneously', async () => {
         const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(mine)));
         for (let n = 0; n < 22; n += 1) answers.push(await signIn(mine));
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('count as a stranger’s with a foreign, altered or old device token', async () => {
+      it('count as wrong passwords of a stranger with a foreign, altered or old device token', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

@@ -24,7 +24,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('200', () => {
-      it('opens a session, and returns its token, end and person (AUTH-2, AUTH-3)', async () => {
+      it('opens a session, and returns its token, its end and the person (AUTH-2, AUTH-3)', async () => {
         const { id, email } = await kind.build();
         const [answer, signedInAt] = await withClockStopped(
           async (now) => [await kind.signIn(email, password), now] as const,
@@ -101,13 +101,13 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
             ['known', email],
             ['unknown', someone()],
           ] as const) {
-            const before = process.cpuUsage(); // CPU time, because other processes on the machine influence the elapsed time
+            const before = process.cpuUsage(); // The CPU time is measured, because other processes influence the elapsed time.
             await kind.signIn(address, 'not the password');
             const { user, system } = process.cpuUsage(before);
             least[which] = Math.min(least[which], user + system);
           }
         }
-        // Without the extra comparison, an unknown address would need a tenth of the time.
+        // Without the comparison for unknown addresses, their sign-in would need a tenth of the time.
         expect(least.unknown).to.be.above(least.known * 0.5);
       });
     });

@@ -49,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await columnsHolding(await mailedToken('student_verify_email', student?.id ?? ''))).to.deep.equal([]);
     });
 
-    it('treats e-mails that differ in letter case as equal', async () => {
+    it('accepts e-mails that differ only in letter case as one e-mail', async () => {
       const { id: clubId } = await buildClub();
       const local = newId();
       await signUp(clubId, { name: 'Ada', email: `Ada.${local}@EXAMPLE.com`, password });
@@ -212,7 +212,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, other)).status).to.equal(403);
     });
 
-    // Each case is a sequence of passwords in repeated sign-ups. The test then signs in with each of them and with another one.
+    // Each case is a sequence of passwords in repeated sign-ups. Then the test signs in with each password and with an unused one.
     const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
     for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
       it(`does not reveal a known e-mail at sign-in after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
@@ -228,7 +228,7 @@ for (const [title, make] of Object.entries(kinds)) {
       });
     }
 
-    it('reveals nothing after more than 5 mails an hour and after resends', async () => {
+    it('does not reveal a known e-mail after more than 5 mails an hour and after resends', async () => {
       const known = await kind.build();
       const unknown = someone();
       for (const email of [known.email, unknown]) {
@@ -243,7 +243,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('reveals nothing a month later', async () => {
+    it('does not reveal a known e-mail a month later', async () => {
       const known = await kind.build();
       const unknown = someone();
       for (const email of [known.email, unknown]) await kind.signUp(email, other);
@@ -252,7 +252,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('removes the password of an unconfirmed e-mail that got different passwords, for every mail', async () => {
+    it('removes the password of an unconfirmed e-mail that got different passwords, by the link of any mail', async () => {
       const stranger = 'the phrase of a stranger';
       await eachCase(
         [
@@ -286,14 +286,14 @@ for (const [title, make] of Object.entries(kinds)) {
       );
     });
 
-    it('keeps the password of three simultaneous sign-ups of an unconfirmed e-mail with one password', async () => {
+    it('keeps the password of an unconfirmed e-mail after three simultaneous sign-ups with this password', async () => {
       const email = someone();
       await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
       const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));
       expect(body.data[kind.subject].has_password).to.equal(true);
     });
 
-    it('keeps the password of repeated sign-ups of an unconfirmed e-mail with one password', async () => {
+    it('keeps the password of an unconfirmed e-mail after repeated sign-ups with this password', async () => {
       const email = someone();
       await kind.signUp(email, other);
       await kind.signUp(email, other);

@@ -1,4 +1,4 @@
-/** Tests files in one request without a declared size: students' work for assignments, on the file listener (MED-29). */
+/** Tests files that are sent in one request without a declared size: students' work for assignments, on the listener of files (MED-29). */
 import http from 'node:http';
 import { expect } from 'chai';
 import { singleUploads } from '../../api/files/upload-permits.ts';
@@ -29,7 +29,7 @@ interface Work {
 const essay = Buffer.from('# My knots\n');
 const soon = { timeoutMs: 10_000 };
 
-describe('a file in one request without a declared size', function () {
+describe('a file that is sent in one request without a declared size', function () {
   this.timeout(60_000);
   let club: TestClub;
   let student: TestStudent;
@@ -53,7 +53,7 @@ describe('a file in one request without a declared size', function () {
     const code = text === '' ? '' : ` ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
     return `${answer.status}${code}`;
   }
-  /** Starts a file of `length` bytes, and sends the first byte. @param headers the headers instead of its length */
+  /** Starts a file of `length` bytes, and sends the first byte. @param others the header fields instead of Content-Length */
   function begin(
     { url, headers }: Upload,
     length: number,
@@ -94,7 +94,7 @@ describe('a file in one request without a declared size', function () {
       );
     });
 
-  it('is stored and found ready, and a second file is refused with 412 file_exists', async () => {
+  it('is stored and ready, and a second file is refused with 412 file_exists', async () => {
     const { id, upload } = await reserve();
     expect(upload.method).to.equal('put');
     expect(upload.url).to.match(new RegExp(`/uploads/${id}$`));
@@ -121,7 +121,7 @@ describe('a file in one request without a declared size', function () {
     expect([await filesOf(club), await heldOf(), await mediaState(id)]).to.deep.equal([[], [], 'uploading key due']);
   });
 
-  it('is refused for a wrong token, a file of another token, and a file of another upload method', async () => {
+  it('is refused with a wrong token, with a token of another file, and for another upload method', async () => {
     const [one, other] = [await reserve(), await reserve()];
     const to = ({ id }: { id: Id }) => ({ ...one.upload, url: one.upload.url.replace(one.id, id) });
     expect(await sending(one.upload, essay, { authorization: 'Bearer none' })).to.equal('401 unauthenticated');
@@ -143,7 +143,7 @@ describe('a file in one request without a declared size', function () {
     expect(await sending(renewed.body.upload)).to.equal('200');
   });
 
-  it('returns 402 limit_reached above the free storage, which it reserves from its first byte', async () => {
+  it('reserves storage from its first byte, and is refused with 402 limit_reached above the free storage', async () => {
     await buildPlan(club.id, 'trial');
     const room = 100;
     await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - room });
@@ -159,7 +159,7 @@ describe('a file in one request without a declared size', function () {
     expect(await answered).to.equal('200');
   });
 
-  it('is cut off with 404 if its reservation is deleted meanwhile, and leaves no bytes and no reservation', async () => {
+  it('is cut off with 404 if its record is deleted during the request, and leaves no bytes', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, 1_000_000);
     request.write(Buffer.alloc(500_000));
@@ -172,7 +172,7 @@ describe('a file in one request without a declared size', function () {
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('replaces a request whose connection is dead, and refuses another length', async () => {
+  it('replaces an earlier request with a dead connection, but only with the same length', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -182,7 +182,7 @@ describe('a file in one request without a declared size', function () {
     expect((await completing({ club, student }, work.id)).body.data.status).to.equal('ready');
   });
 
-  it('leaves nothing if its sender disconnects, and can be sent again', async () => {
+  it('leaves nothing in the store if its sender disconnects, and can be sent again', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, essay.length);
     await untilLocked(work);
@@ -192,7 +192,7 @@ describe('a file in one request without a declared size', function () {
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces the partial object of a crashed process, which complete does not accept as the file', async () => {
+  it('replaces the partial object of a crashed process, which `complete` never accepts as the file', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -207,7 +207,7 @@ describe('a file in one request without a declared size', function () {
     });
   });
 
-  it('returns 503 busy for a student’s fifth simultaneous file', async () => {
+  it('is refused with 503 busy as a student’s fifth simultaneous file', async () => {
     const four = await Promise.all(Array.from({ length: singleUploads.bounds.student }, () => reserve()));
     const uploads = four.map(({ upload }) => begin(upload, essay.length));
     await untilHeld([`document 0 0 ${4 * essay.length}`]);
@@ -218,7 +218,7 @@ describe('a file in one request without a declared size', function () {
     expect(await sending(fifth.upload)).to.equal('200');
   });
 
-  it('frees its slot of the 20 when it is deleted, because its address is invalid from then on', async () => {
+  it('does not count against the limit of 20 files after its deletion, which ends its address', async () => {
     const { reserve: ask, drop } = handingInOf({ clubId: club.id }, student);
     const body = { file_name: 'essay.md', mime: 'text/markdown' };
     const answers = await Promise.all(Array.from({ length: mediaRules.maxUnsentFiles }, () => ask(body)));

@@ -1,4 +1,4 @@
-/** Tests uploads that are large, interrupted or canceled. The row shows the outcome, and the store keeps no file. */
+/** Tests uploads of imports that are large, interrupted or canceled. The import shows the outcome, and no file remains in the store. */
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
@@ -84,10 +84,10 @@ describe('student import upload', () => {
     });
   });
 
-  describe('an interrupted upload, which leaves no file in the store', function () {
+  describe('an interrupted upload', function () {
     this.timeout(30_000);
 
-    it('fails with upload_interrupted if the sender disconnects', async () => {
+    it('fails with upload_interrupted if the sender disconnects, and leaves no file', async () => {
       const { chunkedRequest } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
       chunkedRequest.write(rows(6_000, 6_000));
@@ -114,7 +114,7 @@ describe('student import upload', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails in its workflow 15 minutes after a crash of the API', async () => {
+    it('is set to failed by its workflow 15 minutes after a crash of the API, and leaves no file', async () => {
       const { chunkedRequest } = await open(header + rows(6_000));
       chunkedRequest.write(rows(1_000, 6_000));
       await untilPartStored(club);
@@ -127,7 +127,7 @@ describe('student import upload', () => {
       chunkedRequest.destroy();
     });
 
-    it('fails with 500 and upload_interrupted if the store fails', async () => {
+    it('fails with 500 and upload_interrupted if the store fails, and leaves no file', async () => {
       const api = await serveApp({
         deps: (usual) => ({
           ...usual,
@@ -155,7 +155,7 @@ describe('student import upload', () => {
   });
 
   describe('an import that is canceled during its upload', () => {
-    it('counts as open until its upload ends, so that an administrator cannot start more and more imports', async () => {
+    it('counts as open until its upload ends, so that the limit of open imports applies', async () => {
       const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
@@ -170,7 +170,7 @@ describe('student import upload', () => {
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
     });
 
-    it('stays canceled, and its file is erased before or after the end of the upload', async () => {
+    it('remains canceled, and its file is erased, also if the upload ends after the cancelation', async () => {
       const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();

@@ -110,7 +110,7 @@ describe('student imports', () => {
         expect(await mailsTo(existing?.student_id ?? '')).to.deep.equal([]);
       });
 
-      it('raises no facts, creates no enrollments and sends no mails for an equal file', async () => {
+      it('raises no facts, creates no enrollments and sends no mails if the same file is imported again', async () => {
         const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)]
           .map(({ id }) => id)
           .join(',');
@@ -282,7 +282,7 @@ describe('student imports', () => {
     const cancel = (id: string) => call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
     const people = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S ${at}\n`).join('');
 
-    it('keeps finished rows, skips the rest, erases the file, and changes nothing on a repetition', async () => {
+    it('keeps finished rows, skips the other rows, erases the file, and changes nothing on a repetition', async () => {
       const { body } = await upload(club, header + people(700));
       await step(body.data.id);
       const { status, body: canceled } = await cancel(body.data.id);
@@ -293,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('skips the whole batch if the cancelation is between its read and its record', async () => {
+    it('skips the whole batch if the cancelation is between the read and the record of the batch', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({
@@ -306,7 +306,7 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('finishes the whole batch if the cancelation is during its record', async () => {
+    it('finishes the whole batch if the cancelation is during the record of the batch', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       // The batch has checked the import, and waits for the count of the club's students.

@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('lists each course that is open or has a completed lesson, newest course first', async () => {
+    it('lists each course that the student may open or has a completed lesson in, newest first', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -55,7 +55,7 @@ describe('student progress', () => {
       expect(await progressOf(learner.id, '?page_size=1&page=2')).to.deep.equal({ data: [data[1]], total: 2 });
     });
 
-    it('keeps the row of a course whose only completion was undone', async () => {
+    it('still lists a course after its only completion was undone', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       await classroom.complete(course.lessons[0]?.publicId ?? '');

@@ -188,7 +188,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(delivery.attempts[0]).to.have.property('response_excerpt');
     });
 
-    it('leaves the name and the e-mail in no column of any table', async () => {
+    it('erases the name and the e-mail from every column of every table', async () => {
       // One response excerpt of another student's message contains the name. The service cannot find it, so it remains.
       const source = await testDatabase();
       await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
@@ -199,7 +199,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
-    it('fails an answer in generation with student_removed, notifies its stream and wakes its run', async () => {
+    it('ends an answer in generation with student_removed, notifies its stream and wakes its run', async () => {
       const { stream, data } = history.conversation.underWay;
       const failed = (await stream.event('error')).data;
       expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
@@ -244,7 +244,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('removes once and raises one student.removed for three simultaneous requests', async () => {
+  it('removes the student once and raises one student.removed for three simultaneous requests', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));
@@ -252,7 +252,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
   });
 
-  it('sends no mail for a reset that is requested afterwards', async () => {
+  it('prevents a mail for a reset that is requested after the removal', async () => {
     const club = await buildClub();
     const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);
@@ -261,7 +261,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await mailsTo(id)).to.deep.equal([]);
   });
 
-  it('ends a session that is used at the same time', async () => {
+  it('ends a session that is used during the removal', async () => {
     const club = await buildClub();
     const { id, token } = await buildStudent(club.id);
     await Promise.all([remove(club, id), ...[1, 2, 3].map(() => call('GET', '/v1/auth/session', { token }))]);

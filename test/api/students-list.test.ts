@@ -99,13 +99,13 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: '\\%' })).to.deep.equal([]);
     });
 
-    it('reads quotes and SQL literally', async () => {
+    it('treats quotes and SQL as plain characters', async () => {
       expect(await names(club, { q: "O'Neil" })).to.deep.equal(["Eve O'Neil"]);
       expect(await names(club, { q: "' OR '1'='1" })).to.deep.equal([]);
       expect(await names(club, { q: '$1' })).to.deep.equal([]);
     });
 
-    it('finds all students if it is empty, and fewer together with verified', async () => {
+    it('finds all students if it is empty, and is combined with verified', async () => {
       expect(await names(club, { q: '' })).to.have.length(7);
       expect(await names(club, { q: 'Ada', verified: 'false' })).to.deep.equal([]);
     });
@@ -121,7 +121,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
     before(async () => {
       club = await buildClub();
       const createdAt = new Date('2026-01-01T00:00:00Z');
-      // All students have an equal time, so the order needs a second key.
+      // All students have the same time, so the order needs a second key.
       await Promise.all(
         Array.from({ length: 25 }, (_, index) => buildStudent(club.id, { name: `${index}`, createdAt })),
       );
@@ -144,7 +144,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(new Set(all.body.data.map(({ id }: Listed) => id)).size).to.equal(25);
     });
 
-    it('accept page_size 1 to 100 and page from 1, and nothing beyond', async () => {
+    it('accept a page_size of 1 to 100 and a page of at least 1', async () => {
       for (const query of [{ page_size: '1' }, { page_size: '100' }, { page: '1' }, { page: '2147483647' }]) {
         expect((await list(club, query)).status, JSON.stringify(query)).to.equal(200);
       }

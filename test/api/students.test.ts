@@ -83,7 +83,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     club = await buildClub();
   });
 
-  it('reads a student of the club, by an id in either letter case', async () => {
+  it('returns a student of the club, for an id in upper or lower case', async () => {
     const student = await buildStudent(club.id);
     await eachCase([student.id, student.id.toUpperCase()], async (id) => {
       const { status, body } = await read(club, id);
@@ -114,7 +114,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('200', () => {
-    it('changes the name with one student.updated, and keeps session, password and confirmation', async () => {
+    it('changes the name with one student.updated, and does not change session, password or confirmation', async () => {
       const student = await buildStudent(club.id);
       const before = (await read(club, student.id)).body.data;
       const { status, body } = await correct(club, student.id, { name: ' Stella  Corrected ' });
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('unconfirms a new e-mail: ends password, sessions and tokens, and mails a confirmation', async () => {
+    it('ends confirmation, password, sessions and tokens for a new e-mail, and mails a confirmation link', async () => {
       const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -182,7 +182,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('403 role_not_permitted', () => {
-    it('refuses an editor’s change of the address, but not of the name or to the current address (DEC-60)', async () => {
+    it('is returned to an editor who changes the address, but not for the current address (DEC-60)', async () => {
       const student = await buildStudent(club.id);
       const { token } = await buildMember(club.id, 'editor');
       const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });
@@ -201,7 +201,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('404', () => {
-    it('refuses an unknown, foreign or removed student', async () => {
+    it('is returned for an unknown, foreign or removed student', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
@@ -228,7 +228,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('accepts an e-mail of a student in another club', async () => {
+    it('is not returned for an e-mail of a student in another club', async () => {
       const student = await buildStudent(club.id);
       const { email } = await buildStudent((await buildClub()).id);
       expect((await correct(club, student.id, { email })).status).to.equal(200);

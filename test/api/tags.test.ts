@@ -106,7 +106,7 @@ describe('tags', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
     });
 
-    it('raises one fact for each change if additions and removals wait for each other', async () => {
+    it('raises one fact for each change if additions and removals are simultaneous', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
       const answers = await inThisOrder(
@@ -133,7 +133,7 @@ describe('tags', () => {
         expectError(added, 'not_found');
       });
 
-      it('accepts an addition before the deletion, which is then refused with 409', async () => {
+      it('accepts an addition before the deletion, and then refuses the deletion with 409', async () => {
         const [added, deleted] = await inThisOrder(tagLock(), addition, deletion);
         expect(added.status).to.equal(204);
         expectError(deleted, 'in_use');
@@ -198,19 +198,19 @@ describe('tags', () => {
       const timesReached = async () =>
         (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
 
-      it('deletes the level before the award, which reaches no level', async () => {
+      it('deletes the level if the deletion is first, and the award then reaches no level', async () => {
         const [deleted] = await inThisOrder(levelLock(), deletion, award);
         expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
       });
 
-      it('returns 409 in_use after the award, and keeps the level', async () => {
+      it('returns 409 in_use if the award is first, and keeps the level', async () => {
         const [, deleted] = await inThisOrder(levelLock(), award, deletion);
         expectError(deleted, 'in_use');
         expect(await timesReached()).to.equal(1);
       });
     });
 
-    it('returns 404 for an unknown, foreign or deleted level, whose points are available again', async () => {
+    it('returns 404 for an unknown, foreign or deleted level, and frees the points of a deleted level', async () => {
       const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
       const deleted = await calls.buildLevel('Deleted', 5);
       expect((await calls.deleteLevel(deleted)).status).to.equal(204);
@@ -221,7 +221,7 @@ describe('tags', () => {
       expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
     });
 
-    it('returns 422 for points beyond their bounds and an empty change', async () => {
+    it('returns 422 for points outside their bounds and for an empty change', async () => {
       await eachCase([-1, 1_000_000_001], async (points) =>
         expectError(await calls.createLevel('Off', points), 'invalid_request'),
       );

@@ -1,6 +1,6 @@
 /**
- * Tests that no unique key of the database makes an operation return 5xx. Each key has an entry here: the operations that can violate it,
- * or the reason why no request can. A new unique index without an entry fails.
+ * Tests that no unique key of the database makes an operation return 5xx. Each key has an entry in this file: the operations that can
+ * violate the key, or the reason why no request can. A new unique index without an entry fails the test.
  */
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
@@ -84,7 +84,7 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'tags(club_id,folded_name)': ['createTag', 'updateTag'],
 };
 
-/** Keys whose values no request chooses. Workers and statements with ON CONFLICT write them. */
+/** Keys whose values no request chooses, by the origin of the values. Workers and statements with ON CONFLICT write them. */
 const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   'drawn at random': [
     'administrator_sessions(token_hash)',
@@ -93,7 +93,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'sales_connections(token_hash)',
     'student_sessions(token_hash)',
   ],
-  'from a sequence, or from an object that the service names': [
+  'from a sequence, or a name that the service gives an object': [
     'agent_words(seq)',
     'automation_step_changes(version_id,seq)',
     'certificate_files(object_key)',
@@ -126,7 +126,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'wakes(club_id,workflow_id)',
     'webhook_tallies(endpoint_id,span,starts_at,event_type)',
   ],
-  'written by a worker, which repeats the step': [
+  'written by a step of a worker, which can be repeated': [
     'agent_answer_deltas(answer_id,starts_at)',
     'agent_calls(answer_id,call_no)',
     'agent_charges(answer_id)',
@@ -158,7 +158,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'billing_events(id)',
     'club_plans(customer_id)',
   ],
-  'of the installation, not of a club': [
+  'a record of the installation, not of a club': [
     'migrations(id)',
     'releases(build_id)',
     'releases(is_current)',
@@ -221,14 +221,14 @@ function requestOf(operation: ContractOperation, club: FurnishedClub): () => Pro
 }
 
 describe('unique keys', () => {
-  it('have an entry in this file each: the operations that can violate it, or the reason why none can', async () => {
+  it('each have an entry in this file: operations that can violate the key, or why no request can', async () => {
     const listed = [...Object.keys(metBy), ...Object.values(chosenByNoRequest).flat()];
     expect((await keysOfCatalogue()).toSorted()).to.deep.equal(listed.toSorted());
     expect(new Set(listed)).to.have.property('size', listed.length);
     for (const operationId of Object.values(metBy).flat()) operationOf(operationId);
   });
 
-  it('of public ids have the index name that the error mapping expects', async () => {
+  it('have the index name that the error mapping expects, if they are keys of public ids', async () => {
     const source = await testDatabase();
     await eachCase(Object.values(publicIdIndexes), async (name) => {
       const rows = await source.query<unknown[]>(
@@ -240,7 +240,7 @@ describe('unique keys', () => {
   });
 });
 
-describe('three parallel requests and a repetition, without a 5xx answer', () => {
+describe('three parallel requests and a repetition', () => {
   let club: FurnishedClub | undefined;
   let calls = 0;
   const declared = [501]; // missing services of this environment, such as a payment processor

@@ -15,7 +15,7 @@ describe('the answer to a method that a path does not support', () => {
     return allow;
   };
 
-  it('names the methods of the path with the later parameter, for any order of the contract', async () => {
+  it('names the methods of the more specific path, for any order of paths in the contract', async () => {
     const [paths, operations] = [['/v1/clubs/by-slug/students', '/v1/clubs/a/media/storage'], contractOperations()];
     await eachCase(paths, async (path) =>
       eachCase([operations, operations.toReversed()], async (listed) =>

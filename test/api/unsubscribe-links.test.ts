@@ -27,14 +27,14 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     student = await buildStudent(club.id);
   });
 
-  it('shows the kind of mail that it ends, and changes nothing', async () => {
+  it('shows the kind of mail that it can end, and changes nothing when opened', async () => {
     const { status, body } = await call('GET', at('unsubscribe'));
     expect(status).to.equal(200);
     expect(body.data).to.deep.include({ kind: 'campaigns', subscribed: true, token: token() });
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('unsubscribes in one click, with a form or without a body, and changes nothing on a repetition', async () => {
+  it('unsubscribes by one click, with a form or without a body, and changes nothing on a repetition', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const first = await call('POST', at('unsubscribe'), { raw: 'List-Unsubscribe=One-Click', headers: form });
     expect(first.status).to.equal(200);
@@ -107,7 +107,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       await buildSpaceMembership(muted, student.id);
     });
 
-    it('switches `digest` off in each space, and resubscribing switches the former spaces on again', async () => {
+    it('switches `digest` off in each space, and a resubscription switches it on in the former spaces', async () => {
       const { status, body } = await click('unsubscribe');
       expect([status, body.data.kind, body.data.subscribed]).to.deep.equal([200, 'digests', false]);
       await click('unsubscribe');
@@ -125,7 +125,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('stays effective for spaces that are joined later, until the student switches `digest` on', async () => {
+    it('has an effect on spaces that are joined later, until the student switches `digest` on', async () => {
       await click('unsubscribe');
       const own = await buildSpace(club.id, { name: 'Own', digestByDefault: true });
       await spaces.join(own.id);
@@ -147,7 +147,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect((await spaces.join(later.id)).body.data.digest).to.equal(true);
     });
 
-    it('does not change campaigns and automations, and their links do not change digests', async () => {
+    it('does not end mails of campaigns and automations, and their links do not end digests', async () => {
       await click('unsubscribe');
       await call('POST', at('unsubscribe'));
       expect((await suppressions())[0].left).to.deep.equal(['campaigns', 'digests']);
@@ -175,7 +175,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('belong to one student, and lift no suppression by hand', async () => {
+    it('belong to one student, and cannot lift a suppression by hand', async () => {
       const other = await buildStudent(club.id);
       const { id } = (await callsOf(club)('POST', '/mail/suppressions', { email: student.email })).body.data;
       await own('PATCH', { campaigns: false, automations: false });
@@ -198,7 +198,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('returns 409 for a suppression by hand beyond the bound of suppressions (CAMP-44)', async () => {
+  it('returns 409 for a suppression by hand above the limit of suppressions (CAMP-44)', async () => {
     const add = (email: string, most?: number) =>
       addSuppression(deps, club.id, email, new Date(), most).then(
         ({ reason }) => reason,
@@ -261,7 +261,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(again.data).to.deep.equal({ added: 0, existing: 1, failed: 0, errors: [] });
     });
 
-    it('reads rows that the pieces of a large file cut', async () => {
+    it('accepts rows that are divided between two pieces of a large file', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example,é`);
       const { body } = await importFile(`email,note\n${rows.join('\n')}`);
       expect(body.data).to.deep.equal({ added: 9_000, existing: 0, failed: 0, errors: [] });
@@ -282,7 +282,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-    it('serves the next request of a connection after a file that was refused before its end', async () => {
+    it('refuses a file before its end, and the connection then accepts the next request', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example`);
       expectError(await importFile(`mail\n${rows.join('\n')}`), 'invalid_request');
       for (const row of [1, 2]) expect(await isSuppressed(rows[row] ?? '')).to.equal(false);
@@ -314,14 +314,14 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('is charged to the student of the token from any address, with a limit of 600 a minute', async () => {
+  it('is limited to 600 requests a minute for the student of the token, from any address', async () => {
     const first = await call('POST', at('unsubscribe'));
     for (let calls = 1; calls < 65; calls++) await call('POST', at('unsubscribe'));
     expect(first.status).to.equal(200);
     expect((await call('POST', at('unsubscribe'))).status).to.equal(200);
   });
 
-  it('shows browsers a page that asks before the change, and then confirms the change', async () => {
+  it('shows a page in browsers that asks before a change, and then confirms the change', async () => {
     const html = { accept: 'text/html' };
     const asks = await call('GET', at('unsubscribe'), { headers: html });
     expect(asks.headers.get('content-security-policy')).to.contain("default-src 'none'");

@@ -77,7 +77,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(stored?.equals(file.bytes)).to.equal(true);
     });
 
-    it('is refused for an unsupported method, and in requests that are no POST, without a change', async () => {
+    it('is refused without a change for an unsupported method, and in requests other than POST', async () => {
       await eachCase(
         [
           ['POST', 'GET'],
@@ -99,7 +99,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('affects only requests of resumable uploads', async () => {
+    it('has an effect only in resumable uploads', async () => {
       const headers = { 'x-http-method-override': 'DELETE', authorization: `Bearer ${club.owner.token}` };
       const path = libraryPath(club, reserved.media.id);
       const answer = await call('POST', path, { headers });
@@ -173,14 +173,14 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect((await beginUpload(other.upload, 1_000, metadata)).status).to.equal(201);
     });
 
-    it('are ignored without a meaning for the request', async () => {
+    it('are ignored if they have no meaning for the request', async () => {
       const others = { 'upload-metadata': 'no base64 at all', 'x-forwarded-proto': 'https, http', 'tus-version': '9' };
       const answer = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
       expect(answer.status).to.equal(204);
       expect(await offset()).to.equal('400');
     });
 
-    it('of an unreadable HEAD are refused without a body', async () => {
+    it('are refused without a body if they are unreadable in a HEAD request', async () => {
       const answer = await asking('POST', 'HEAD', { 'upload-offset': '-1' });
       expect([answer.status, await answer.text()]).to.deep.equal([400, '']);
       const deletion = await asking('DELETE', '', { 'upload-length': 'x' });
@@ -188,7 +188,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('lead to refusals in the envelope: 401, 404, 405, 409, 412, 413, 415, 422', async () => {
+    it('cause refusals in the error envelope: 401, 404, 405, 409, 412, 413, 415, 422', async () => {
       const { upload } = reserved;
       const send = (at: number, others: Record<string, string> = {}, bytes = file.bytes.subarray(0, 10)) =>
         sendPiece(upload, location, bytes, { at, others });
@@ -207,7 +207,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     });
   });
 
-  it('describes the fault of Upload-Metadata', () => {
+  it('describe the fault of Upload-Metadata', () => {
     expect(metadataFault('name dGVzdA==,flag')).to.equal(undefined);
     expect(metadataFault('a YQ==,a Yg==')).to.equal('Upload-Metadata names a key twice.');
     expect(metadataFault('a YQ=')).to.equal('A value of Upload-Metadata is not Base64.');

@@ -1,4 +1,4 @@
-/** Tests resumable uploads with a real client: over connections that break, with processes that crash, and from a browser (MED-26). */
+/** Tests resumable uploads with a real client: over connections that are cut, with processes that crash, and from a browser (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -79,21 +79,21 @@ describe('uploads of videos by a real client', function () {
     }
     const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
 
-    it('continues in another process after the last received byte if the connection is cut', async () => {
+    it('continue in another process after the last received byte if the connection is cut', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
       line().leadTo(filesPort(0), partBytes + 1_000_000);
       const { resumptions } = startUpload(reserved, bytes);
       await until('the first part of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
       line().leadTo(filesPort(1));
-      line().cut(); // The first process does not notice, and still holds the lock.
+      line().cut(); // The first process does not notice the cut, and still holds the lock.
       const [resumedAt = 0] = await resumptions;
       expect(resumedAt).to.be.greaterThan(partBytes + 900_000);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));
       line().hangUp();
     });
 
-    it('continues in another process after the last whole part if the first process is killed', async () => {
+    it('continue in another process after the last whole part if the first process is killed', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
       const prefix = `media/${club.id}/`;
@@ -128,7 +128,7 @@ describe('uploads of videos by a real client', function () {
       (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
     const patient = new AbortController().signal;
 
-    it('belongs to one process at a time, which releases it when another process asks', async () => {
+    it('belongs to one process at a time, which releases the lock when another process requests it', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
@@ -142,7 +142,7 @@ describe('uploads of videos by a real client', function () {
       await (await second).release();
     });
 
-    it('passes on when the lease of a crashed holder ends, and the crashed holder can record nothing', async () => {
+    it('is free when the lease of a crashed holder ends, and this holder can then record nothing', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);

@@ -69,7 +69,7 @@ describe('uploads of videos', () => {
   const offsetAt = async ({ upload }: Reserved, location: string) =>
     Number((await request('HEAD', location, upload.headers)).headers.get('upload-offset'));
   const renewing = (id: string, token = club.owner.token) => call('POST', libraryPath(club, id, 'upload'), { token });
-  /** Renews the upload in a new session, because sessions end before uploads. */
+  /** Renews the upload in a new session, because a session ends earlier than an upload. */
   const renewingLater = async (id: string) =>
     renewing(id, await openFurtherSession('admin', club.owner.id, clock.now()));
   const heldBytes = async (): Promise<number> => {
@@ -87,7 +87,7 @@ describe('uploads of videos', () => {
     const size = (await store.size(`media/${club.id}/${id}`)) ?? 0;
     return store.read(`media/${club.id}/${id}`, 0, size);
   };
-  /** Stores a part as a process would that crashed before it joined the parts. */
+  /** Stores a part like a process that crashes before it joins the parts. */
   const storePart = async (id: string, part: number, bytes: Buffer): Promise<void> => {
     const [row] = await (
       await testDatabase()
@@ -103,7 +103,7 @@ describe('uploads of videos', () => {
     return { media: body.data, upload: body.upload };
   };
 
-  /** Starts a video of a student's work and sends only the first bytes. */
+  /** Starts to upload a video of a student's work, and sends only the first bytes. */
   async function sendSlowly(filesUrl: string, bytes: number): Promise<http.ClientRequest> {
     const reserved = await reserveWork();
     await started(reserved, partBytes + 1_000);
@@ -122,13 +122,13 @@ describe('uploads of videos', () => {
   }
   const writesUnderWay = async () => (await uploadWrites.get()).values[0]?.value;
 
-  it('arrive in pieces, finish with the last piece, and become ready with unchanged bytes', async () => {
+  it('arrive in pieces, end with the last piece, and become ready with unchanged bytes', async () => {
     const file = bytesOf(partBytes * 2 + 1_000);
     const reserved = await reserve(uploader, file);
     expect(reserved.upload.method).to.equal('tus');
     expect(reserved.media.provider).to.equal('hostedvideo_stream');
     const location = await started(reserved, file.bytes.length);
-    // A piece smaller than a part, a piece across the end of a part, and the rest.
+    // The pieces are smaller than a part, across the end of a part, and the rest of the file.
     for (const [from, to] of [
       [0, 3_000_000],
       [3_000_000, partBytes + 5],
@@ -152,7 +152,7 @@ describe('uploads of videos', () => {
     expect(sha(Buffer.from(await delivered.arrayBuffer()))).to.equal(sha(bytes));
   });
 
-  it('return the first Location for a second creation, and the offset after a lost last answer', async () => {
+  it('return the first Location for a second creation, and the final offset if the last answer was lost', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const both = await Promise.all([1, 2].map(() => beginUpload(reserved.upload, 1_000)));
@@ -227,7 +227,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(400);
   });
 
-  it('refuse the token of another file, another club or no file, and reveal nothing of the file', async () => {
+  it('refuse a token of another file, of another club or of no file, and reveal nothing about the file', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
     const location = await started(reserved, 1_000);
     const other = await reserve(uploader, bytesOf(1_000));
@@ -278,7 +278,7 @@ describe('uploads of videos', () => {
       expect(body.upload.url).to.equal(reserved.upload.url);
       expect(body.data).to.deep.equal(reserved.media);
       clock.advance(23 * hour);
-      await eraseAll(clock.now()); // the deadline has moved with the token
+      await eraseAll(clock.now()); // the renewal has also moved the deadline of the upload
       const answer = await sendPiece(body.upload, location, file.bytes.subarray(600), { at: 600 });
       expect(answer.status).to.equal(204);
       expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('signs a put again, and returns 404 for foreign files and 409 for ended uploads', async () => {
+    it('signs the address of a plain upload again, and returns 404 for foreign files and 409 after the end', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -313,7 +313,7 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('complete with 409 before all parts arrived, and join the parts after a crash of the last process', async () => {
+  it('return 409 for a completion before all parts arrived, and join the parts after a crash', async () => {
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
@@ -330,7 +330,7 @@ describe('uploads of videos', () => {
     expect(await keysOf(club)).to.deep.equal([]);
   });
 
-  it('settle at the deadline if all parts arrived, and otherwise are erased with all parts', async () => {
+  it('are completed at the deadline if all parts arrived, and otherwise are erased with their parts', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
     const location = await started(first, whole.bytes.length);
@@ -350,7 +350,7 @@ describe('uploads of videos', () => {
     expect((await request('HEAD', other, second.upload.headers)).status).to.equal(404);
   });
 
-  it('ignore parts after a gap, and a partial object of a late request', async () => {
+  it('ignore parts after a gap, and the partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -366,7 +366,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('have a listener that serves only health checks and uploads, and that saves received bytes at a stop', async () => {
+  it('have a listener only for uploads and health checks, which stores the received bytes at a stop', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
@@ -409,7 +409,7 @@ describe('uploads of videos', () => {
   });
 
   describe("a student's video", () => {
-    it('returns its permit if the connection is cut', async () => {
+    it('returns its permit if its connection is cut', async () => {
       const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
       const sending = await sendSlowly(api.filesUrl, 1_000);
       await until('a request that writes', soon, async () => (await writesUnderWay()) === 1);
@@ -426,7 +426,7 @@ describe('uploads of videos', () => {
       });
       after(() => api.stop());
 
-      it('is aborted after a minute for the student’s fifth upload, and resumes at its offset', async () => {
+      it('is aborted after a minute in favor of the student’s fifth upload, and resumes at its offset', async () => {
         const others = await Promise.all([1, 2, 3].map(() => sendSlowly(api.filesUrl, 5_000_000)));
         const port = Number(new URL(api.filesUrl).port);
         line().leadTo(port, 1_000_000);
@@ -464,7 +464,7 @@ describe('uploads of videos', () => {
       });
     });
 
-    it('is stored without leftovers of crashed processes: unrecorded uploads and a partial object', async () => {
+    it('is stored, and unrecorded uploads and partial objects of crashed processes are removed', async () => {
       const bytes = await video('mp4', { seconds: 1 });
       const reserved = await reserveWork();
       const { id } = reserved.media;
@@ -483,7 +483,7 @@ describe('uploads of videos', () => {
       expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
     });
 
-    it('reserves storage of its Upload-Length, of at most 2 GB and at most the free storage', async () => {
+    it('reserves its Upload-Length, which is at most 2 GB and at most the free storage', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');
       expect(await heldBytes()).to.equal(0);
@@ -522,7 +522,7 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('are refused after 100 open uploads of a library, and on a plan without hosting', async () => {
+  it('are refused above 100 open uploads of a library, and on a plan without hosting', async () => {
     const { media } = await reserve(uploader, bytesOf(1_000));
     const source = await testDatabase();
     await source.query(

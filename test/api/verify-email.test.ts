@@ -48,7 +48,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('keeps the former token valid after a resend, until a confirmation ends both', async () => {
+      it('keeps the former token valid after a resend, until a confirmation ends both tokens', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -79,7 +79,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('refuses three of four simultaneous requests with one token', async () => {
+      it('is returned to three of four simultaneous requests with one token', async () => {
         const { token } = await unconfirmed();
         const answers = await Promise.all([1, 2, 3, 4].map(() => kind.verify(token)));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410, 410]);
@@ -101,7 +101,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}/resend`, () => {
     before(prepare);
 
-    it('returns equal 202 answers and header fields for unconfirmed, confirmed and unknown e-mails', async () => {
+    it('returns 202 with equal bodies and header fields for unconfirmed, confirmed and unknown e-mails', async () => {
       const { email } = await unconfirmed();
       const answers = [
         await kind.resend(email),
@@ -142,7 +142,7 @@ for (const [path, make] of Object.entries(kinds)) {
 }
 
 describe('POST /v1/auth/verify-email: other tokens', () => {
-  it('returns 410 for a student’s token at the administrator’s operation, and the reverse', async () => {
+  it('returns 410 for a token of the other kind of account', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);

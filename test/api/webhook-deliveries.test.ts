@@ -109,7 +109,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
 
-    it('filters by date from `since` until before `until`, to the millisecond', async () => {
+    it('filters by date, with `since` included and `until` excluded, to the millisecond', async () => {
       const at = (ms: number) => new Date(Date.parse(`${dates[0]}T10:00:00Z`) + ms);
       const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
       const ids: string[] = [];
@@ -173,7 +173,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6, 6]);
     });
 
-    it('keeps its pages stable under an `until` in the past while deliveries arrive', async () => {
+    it('keeps its pages unchanged while deliveries arrive, if `until` is in the past', async () => {
       const start = Date.parse(`${dates[0]}T10:00:00Z`);
       const ids: string[] = [];
       for (let index = 0; index < 6; index++)

@@ -70,7 +70,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await change(bounds)).body.data).to.deep.include(bounds);
     });
 
-    it('keeps state, failures, secrets and queue', async () => {
+    it('does not change state, failures, secrets and queue', async () => {
       await alter('webhook_endpoints', id, {
         status: 'paused',
         consecutive_failures: 7,
@@ -94,7 +94,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
 
-    it('sends pending deliveries to the new url, and wakes nothing', async () => {
+    it('sends pending deliveries to the new url, and wakes no run', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
       expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);
@@ -117,7 +117,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         .and.not.include('whsec_');
     });
 
-    it('keeps all of three simultaneous changes of different fields', async () => {
+    it('applies all of three simultaneous changes of different fields', async () => {
       const answers = await oneAfterAnother(id, [
         () => change({ url: otherUrl }),
         () => change({ event_types: ['course.completed'] }),
@@ -131,7 +131,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('keeps the later of two simultaneous changes of one field', async () => {
+    it('applies the later of two simultaneous changes of one field', async () => {
       const [first, second] = [publicUrl, otherUrl].map((url) => ({ url, description: `for ${url}` }));
       await oneAfterAnother(id, [() => change(first), () => change(second)]);
       expect((await scene.webhooks.read(id)).body.data).to.deep.include(second);
@@ -139,7 +139,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('has equal texts for unknown, foreign and deleted endpoints, for any change', async () => {
+    it('has equal texts for unknown, foreign and deleted endpoints, and for any change', async () => {
       await eachCase([{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }], async (body) => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.change(unknown, body));
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('keeps the endpoint of another club', async () => {
+    it('is returned for an endpoint of another club, which is not changed', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
@@ -156,7 +156,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  describe('400 and 422 for an endpoint that stays unchanged', () => {
+  describe('400 and 422 without a change of the endpoint', () => {
     const good = { description: 'changed' };
     let before: unknown;
     beforeEach(async () => {

@@ -67,7 +67,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null });
     });
 
-    it('creates no delivery for it, but for the club’s other endpoints', async () => {
+    it('ends new deliveries to the endpoint, but not to the club’s other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
       const { db } = await testDeps();
@@ -84,7 +84,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('does not count a deleted endpoint towards the limit of 20', async () => {
+    it('reduces the number of endpoints that count against the limit of 20', async () => {
       while ((await scene.webhooks.list()).body.total < endpointRules.endpointsPerClub) {
         await buildEndpoint(scene.club.id, publicUrl);
       }
@@ -103,7 +103,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('is the answer of every operation on a deleted endpoint, which changes and wakes nothing', async () => {
+    it('is the answer of every operation on a deleted endpoint, without a change or a wake', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
@@ -133,7 +133,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect([await endpointRow(id), await deliveryRow(delivery.id)]).to.deep.equal(before);
     });
 
-    it('keeps the endpoint of another club', async () => {
+    it('is returned for an endpoint of another club, which is not deleted', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.remove(foreign.id);
@@ -145,7 +145,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('is the answer to operations that wait for a deletion', async () => {
+    it('is the answer to operations that wait while the endpoint is being deleted', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),

@@ -1,4 +1,4 @@
-/** Tests the fields of an endpoint's record that deliveries change, which are correct at every moment (WEP-7). */
+/** Tests the fields of an endpoint's record that deliveries change. These fields are correct at every moment (WEP-7). */
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -19,7 +19,7 @@ describe('the record of a webhook endpoint', () => {
   });
   useStoppedClock();
   const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
-  /** Makes one attempt of a delivery at the clock's time, at a receiver that returns this status. Creates a delivery if no id is given. */
+  /** Makes one attempt of a delivery at the clock's time. The receiver returns this status. Without an id, creates a delivery. */
   const attempt = async (status: number, id?: Id): Promise<Id> => {
     const at = clock.now();
     const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
@@ -44,7 +44,7 @@ describe('the record of a webhook endpoint', () => {
     expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
   });
 
-  it('counts failures in a row and pending retries, and keeps the first time as failing_since', async () => {
+  it('counts failures in a row and pending retries, and shows when they began as failing_since', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
     expectTime(since, clock.now().getTime());
@@ -82,7 +82,7 @@ describe('the record of a webhook endpoint', () => {
     expectTime(record.last_success_at, clock.now().getTime());
   });
 
-  it('keeps last_success_at through failures, and moves it with each success', async () => {
+  it('keeps last_success_at during failures, and updates it with each success', async () => {
     await attempt(200);
     const first = (await read()).last_success_at;
     clock.advance(minute);
@@ -95,7 +95,7 @@ describe('the record of a webhook endpoint', () => {
     }
   });
 
-  it('keeps updated_at when deliveries change the record', async () => {
+  it('does not change updated_at when deliveries change the record', async () => {
     const { updated_at: before } = await read();
     clock.advance(minute);
     for (const status of [200, 500, 200]) await attempt(status);

@@ -80,7 +80,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('continues to create deliveries, which accumulate', async () => {
+    it('does not prevent new deliveries, which accumulate', async () => {
       await queue(1);
       await move('pause');
       expect(await newDeliveries()).to.have.length(1);
@@ -112,7 +112,7 @@ describe('the state of a webhook endpoint', () => {
   });
 
   describe('POST …/enable', () => {
-    it('keeps pending deliveries of a paused endpoint, and wakes the gate', async () => {
+    it('does not change pending deliveries of a paused endpoint, and wakes the gate', async () => {
       const deliveries = await queue(3);
       await move('pause');
       for (const { id: parked } of deliveries) await alter('webhook_deliveries', parked, { parked_at: new Date() });
@@ -123,7 +123,7 @@ describe('the state of a webhook endpoint', () => {
       );
     });
 
-    it('keeps the breaker of a paused endpoint', async () => {
+    it('does not reset the breaker of a paused endpoint', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('pause');
       const before = await endpointRow(id);
@@ -139,7 +139,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('sends a waiting resend of a paused endpoint immediately, past the gate', async () => {
+    it('sends a waiting resend of a paused endpoint immediately, without the gate', async () => {
       const [waiting, resent] = await queue(2);
       if (!waiting || !resent) throw new Error('Query did not return two deliveries');
       await scene.webhooks.resend(id, resent.id);
@@ -183,7 +183,7 @@ describe('the state of a webhook endpoint', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null });
     });
 
-    it('keeps canceled deliveries of a disabled endpoint, wakes nothing, and delivers new facts', async () => {
+    it('does not revive canceled deliveries of a disabled endpoint or wake a run, but delivers new facts', async () => {
       const [canceled] = await queue(1);
       await move('disable');
       expect(await wakesByMove('enable')).to.deep.equal([]);
@@ -193,7 +193,7 @@ describe('the state of a webhook endpoint', () => {
 
     it('changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
 
-    it('keeps an enabled endpoint throttled', async () => {
+    it('does not end the throttling of an enabled endpoint', async () => {
       await alter('webhook_endpoints', id, failures());
       await expectNothingChanges('enable');
     });
@@ -302,7 +302,7 @@ describe('the state of a webhook endpoint', () => {
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it(`keeps the endpoint of another club: ${operation}`, async () => {
+      it(`does not change an endpoint of another club: ${operation}`, async () => {
         const foreign = (await openEndpointScene()).endpoint;
         // The endpoint begins in a state that the operation would change.
         await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
@@ -311,7 +311,7 @@ describe('the state of a webhook endpoint', () => {
         expect(await endpointRow(foreign.id)).to.deep.equal(before);
       });
 
-      it(`shows no secret: ${operation}`, async () => {
+      it(`returns no secret: ${operation}`, async () => {
         expect((await move(operation)).text)
           .to.not.include('whsec_')
           .and.not.include('"secret"');
@@ -320,7 +320,7 @@ describe('the state of a webhook endpoint', () => {
   });
 
   describe('two simultaneous operations', () => {
-    /** The result of each order, from an enabled endpoint with two pending deliveries. */
+    /** The result for each order of two operations on an enabled endpoint with two pending deliveries. */
     const orders = [
       { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },
       { first: 'enable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },

@@ -75,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(new Set(secrets).size).to.equal(3);
     });
 
-    it('accepts a url of 2048 characters, descriptions of 200 and of none, and every event type', async () => {
+    it('accepts a url of 2048 characters, a description of 200 or no characters, and every event type', async () => {
       const longest = publicUrl + '/'.padEnd(2048 - publicUrl.length, 'x');
       expect(longest).to.have.length(2048);
       const bodies = [
@@ -108,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await register(await buildClub(), good)).status).to.equal(201);
     });
 
-    it('returns endpoint_limit_reached to two of three simultaneous requests next to 19 endpoints', async () => {
+    it('returns endpoint_limit_reached to two of three simultaneous requests of a club with 19 endpoints', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       const answers = await allAtOnce(club.id, () => [
         register(club, good),
@@ -253,7 +253,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await registerName('https://public.example.test/hooks')).status).to.equal(201);
     });
 
-    it('are refused with equal texts if unknown or private, with 422 url_not_allowed', async () => {
+    it('are refused with 422 url_not_allowed and equal texts if they are unknown or private', async () => {
       const answers = [];
       for (const name of ['unknown', 'private', 'private6', 'mixed']) {
         answers.push(await registerName(`https://${name}.example.test/hooks`));

@@ -66,7 +66,7 @@ describe('an endpoint that fails for 5 days', () => {
   describe('the disabling of the endpoint', () => {
     it('happens at the next failed attempt, with the reason and the time of the first failure', async () => {
       await failingFor(5 * day);
-      await withClockStopped(failsOnce); // the attempt takes no time
+      await withClockStopped(failsOnce); // the attempt has a duration of zero
       const record = await read();
       expect(record).to.include({
         status: 'disabled',
@@ -80,14 +80,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect(record).to.not.have.property('hold_until');
     });
 
-    it('happens by its gate if no delivery is attempted', async () => {
+    it('is done by its gate if no delivery is attempted', async () => {
       await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
     });
 
-    it('happens by its gate at the exact time, even if the gate waits for a later time', async () => {
+    it('is done by its gate at the exact time, even if the gate would wait longer', async () => {
       await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
       expect(await tend(now + minute - 1)).to.include({ done: false });
@@ -110,14 +110,14 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('the status enabled', () => {
-    it('stays until a minute before the end of the 5 days', async () => {
+    it('remains until a minute before the 5 days end', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('stays after a successful delivery, which clears the failures', async () => {
+    it('remains after a successful delivery, which resets the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -127,14 +127,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('stays for an endpoint that never failed, even if its last success is old', async () => {
+    it('remains if the endpoint never failed, even if its last success is old', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('returns after a pause, with another 5 days until the disabling', async () => {
+    it('is set after a pause, and the endpoint then has another 5 days', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -146,7 +146,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('stays after attempts that the service could not make', async () => {
+    it('remains after attempts that the service could not make', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };
@@ -183,7 +183,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('a throttled endpoint', () => {
-    it('is throttled by its first 429, but not by its first 500, so that no other delivery is attempted', async () => {
+    it('is throttled by a first 429 but not by a first 500, and then no other delivery is attempted', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),
@@ -197,7 +197,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await deliveryRow(third.id)).attemptCount).to.equal(0);
     });
 
-    it('mails its administrators at the next failure after an hour', async () => {
+    it('causes a mail to administrators at its next failure after an hour', async () => {
       await failingFor(hour, { breaker_step: 6, throttled_since: new Date(now - hour + 1) });
       await failsByHand();
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal([]);
@@ -213,7 +213,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('the e-mail about a disabled endpoint', () => {
-    it('is sent to owners and admins, and to no other member', async () => {
+    it('is sent to owners and admins, but not to other members', async () => {
       const [admin, editor, support] = [
         await buildMember(scene.club.id, 'admin'),
         await buildMember(scene.club.id, 'editor'),
@@ -255,7 +255,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([failingMail]);
     });
 
-    it('is sent for each of 8 endpoints, beyond the limit of mails an hour', async () => {
+    it('is sent for each of 8 endpoints, although this exceeds the hourly limit of mails', async () => {
       const endpoints = [scene.endpoint];
       while (endpoints.length < 8) endpoints.push(await buildEndpoint(scene.club.id, publicUrl));
       for (const endpoint of endpoints) {
@@ -304,7 +304,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(mail?.text).to.not.include('Stella').and.not.include('whsec_');
     });
 
-    it('is not sent if the endpoint was deleted meanwhile', async () => {
+    it('is not sent if the endpoint was deleted before the mail is sent', async () => {
       await failingFor(5 * day);
       await failsOnce();
       await scene.webhooks.remove(id);
@@ -312,7 +312,7 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  it('counts failures from zero after it is enabled again, and is throttled after five further failures', async () => {
+  it('counts failures from zero after it is enabled again, and is throttled after five new failures', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

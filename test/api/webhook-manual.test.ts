@@ -1,4 +1,4 @@
-/** Tests deliveries by hand: a test and a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
+/** Tests manual deliveries: tests and resends (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('returns the whole webhook.test delivery, due now, as later reads do', async () => {
+    it('returns the whole webhook.test delivery, which is due now, and later reads show the same', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -54,7 +54,7 @@ describe('webhook tests and resends', () => {
       expect(await read()).to.include({ pending_deliveries: 1 });
     });
 
-    it('sends the contract’s body for webhook.test, without personal data', async () => {
+    it('sends the body that the contract defines for webhook.test, without personal data', async () => {
       const { data } = (await sendTest()).body;
       const { body, type, studentId } = await eventRow(data.event_id);
       expect({ type, studentId }).to.deep.equal({ type: 'webhook.test', studentId: null });
@@ -70,7 +70,7 @@ describe('webhook tests and resends', () => {
       expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
     });
 
-    it('sends only to this endpoint, which cannot subscribe to webhook.test', async () => {
+    it('sends only to this endpoint, although no endpoint can subscribe to webhook.test', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await sendTest();
       expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
@@ -145,7 +145,7 @@ describe('webhook tests and resends', () => {
     };
 
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`requests one manual attempt of a ${status} delivery, and keeps its state`, async () => {
+      it(`requests one manual attempt of a ${status} delivery without a change of its state`, async () => {
         await end(status, { attempt_count: 8, schedule_position: 8 });
         const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         const { status: answered, body } = await resend();
@@ -192,14 +192,14 @@ describe('webhook tests and resends', () => {
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
     });
 
-    it('adds nothing for a second request before the attempt', async () => {
+    it('changes nothing for a second request before the attempt', async () => {
       await end('failed');
       await resend();
       expect((await resend()).status).to.equal(202);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('keeps a requested test or recovery, and releases it from the gate', async () => {
+    it('does not change a requested test or recovery, but releases the delivery from the gate', async () => {
       await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
@@ -208,7 +208,7 @@ describe('webhook tests and resends', () => {
     });
 
     describe('409 payload_purged', () => {
-      it('is returned after the body was purged, and keeps the delivery in the history', async () => {
+      it('is returned after the body was purged, and the delivery remains in the history', async () => {
         await end('failed', { payload_purged_at: new Date() });
         expect((await scene.webhooks.delivery(id, delivery.id)).body.data.payload_purged).to.equal(true);
         await expectRefused('payload_purged');

@@ -39,7 +39,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   describe('202', () => {
     useStoppedClock();
 
-    it('sets failed deliveries to pending for one attempt each, parked at the gate, and counts them', async () => {
+    it('sets failed deliveries to pending for one attempt each, lets them wait at the gate, and counts them', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
     });
 
-    it('compares since with the end of a delivery, inclusive', async () => {
+    it('includes deliveries that ended at `since` or later', async () => {
       const failedAt = ago(2 * hour);
       await ended({ completed_at: failedAt }, ago(2 * day));
       expect((await recover(new Date(failedAt.getTime() + 1))).body.data.recovered).to.equal(0);
@@ -133,13 +133,13 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // the sweeper finds the delivery if the wake is lost
     });
 
-    it('changes and wakes nothing if it finds nothing', async () => {
+    it('changes and wakes nothing if there is no delivery to recover', async () => {
       const before = await endpointRow(id);
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([]);
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
-    it('finds nothing the second time', async () => {
+    it('recovers nothing at a second request', async () => {
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
       expect((await recover()).body.data.recovered).to.equal(0);
@@ -169,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     }
 
-    it('is returned after a simultaneous disable that is first', async () => {
+    it('is returned if a simultaneous disable precedes the recovery', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
       if (!late) throw new Error('Two requests returned fewer than two answers');
@@ -177,7 +177,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('is not returned before a simultaneous disable, which cancels the recovered deliveries', async () => {
+    it('is not returned if the recovery precedes a simultaneous disable, which cancels the deliveries', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
@@ -193,7 +193,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('returns 422 with the field’s name for a date in the future or beyond the contract’s years', async () => {
+    it('returns 422 with the field’s name for a future date or a year that the contract does not allow', async () => {
       await eachCase([ago(-minute), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');

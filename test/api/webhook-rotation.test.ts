@@ -57,7 +57,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('accepts no body, an empty body, and an empty body in chunks', async () => {
+    it('is returned without a body, and with an empty body, also in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
       await eachCase([{}, empty, chunked], async (payload) => {
@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
 
     for (const state of ['pause', 'disable'] as const) {
-      it(`works after ${state}, so that a leaked secret can be changed before the next delivery`, async () => {
+      it(`is also returned after ${state}, so that a leaked secret can be changed before the next delivery`, async () => {
         await scene.webhooks[state](id);
         const { status } = await read();
         expect((await rotate()).body.data.endpoint.status).to.equal(status);
@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([secret, first]);
     });
 
-    it('drops the oldest secret with expire_previous, and keeps the last secret for 24 hours', async () => {
+    it('ends the oldest secret with expire_previous, and keeps the last secret valid for 24 hours', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(hour);
       const { status, body } = await rotate({ expire_previous: true });
@@ -137,7 +137,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
 
   describe('409 rotation_in_progress for a second rotation within 24 hours', () => {
     for (const body of [{}, { expire_previous: false }]) {
-      it(`changes nothing immediately and shortly before the 24 hours end: ${JSON.stringify(body)}`, async () => {
+      it(`is returned immediately after the first and shortly before 24 hours: ${JSON.stringify(body)}`, async () => {
         await rotate();
         await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
         clock.advance(24 * hour - 30 * second);
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('accepts one of two simultaneous rotations, whose secret signs', async () => {
+    it('is returned to one of two simultaneous rotations, and the secret of the other rotation signs', async () => {
       const [accepted, refused] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
       expect(accepted?.status).to.equal(200);
       if (!refused) throw new Error('Two requests returned fewer than two answers');
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('accepts both of two simultaneous rotations with expire_previous, and keeps both secrets', async () => {
+    it('is not returned with expire_previous to two simultaneous rotations, whose secrets are both valid', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),

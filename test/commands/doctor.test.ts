@@ -58,7 +58,7 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
-  it('warns of zones that differ between Node and Postgres, and still succeeds', async () => {
+  it('warns of time zones that differ between Node and Postgres, and still succeeds', async () => {
     const source = await testDatabase();
     const { id } = await buildClub();
     await source.query(`UPDATE clubs SET time_zone = 'CET' WHERE id = $1`, [id]);
@@ -115,7 +115,7 @@ describe('worker/doctor', function () {
   it('accepts a machine without ffmpeg, and refuses an ffmpeg that cannot create renditions', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const { PATH } = process.env;
-    // Unreachable servers answer sooner than servers that are checked completely.
+    // Uses unreachable servers, because the check of a reachable server takes longer.
     const away = {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('reports certificate authorities that commands have by Node and workers miss', async () => {
+  it('reports that workers have no certificate authorities, although Node has some', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
@@ -254,7 +254,7 @@ describe('worker/doctor', function () {
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);
   });
 
-  it('reports a store that replaces files although If-None-Match protects them', async () => {
+  it('reports a store that replaces files in spite of If-None-Match', async () => {
     const store = createServer((request, response) => {
       request.resume();
       request.on('end', () =>

@@ -1,4 +1,4 @@
-/** Two builds of the real workflows on the real server: which build runs which workflow, before and after each promotion. */
+/** Tests with two builds and a real Temporal server which build runs which workflow, before and after each promotion. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -23,7 +23,7 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 
 const { VersionDrainageStatus, WorkerDeploymentVersionStatus } = proto.temporal.api.enums.v1;
-/** The description of a version that can be deleted if no worker polls for it. */
+/** The states of versions that can be deleted if no worker polls for them, as Temporal describes them. */
 const over = {
   drained: { drainageStatus: VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED },
   'never promoted': { status: WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE },
@@ -37,12 +37,12 @@ describe('worker/promote (ENG-19)', function () {
   let connection: Connection;
   let db: Database;
   let notified = 0;
-  /** The builds that ran the steps of each run. */
+  /** For each run, the builds that ran its steps. */
   const steps = new Map<string, string[]>();
   const stops: (() => Promise<void>)[] = [];
   const clients = new Map<string, WorkflowClient>();
 
-  before('a namespace', async () => {
+  before('create a namespace', async () => {
     await testStack();
     quietRuntime();
     connection = await Connection.connect({ address: readConfig().temporal.address });
@@ -57,7 +57,7 @@ describe('worker/promote (ENG-19)', function () {
     await connection.close();
   });
 
-  /** Starts workers of a build on these queues. A run needs two steps, and waits for a signal in between. */
+  /** Starts workers of a build on these queues. A run needs two steps, and waits for a signal between them. */
   async function startWorkers(build: Build, ...served: (typeof queues)[number][]) {
     const native = await NativeConnection.connect({ address: readConfig().temporal.address });
     if (served.includes('webhooks')) clients.set(build.buildId, createWorkflowClient(native, namespace));
@@ -105,7 +105,7 @@ describe('worker/promote (ENG-19)', function () {
   const gate = (): Run => ({ workflowType: 'endpointGate', subjectId: newId(), clubId: null, attributes: {} });
   const stepsOf = ({ subjectId }: Run) => steps.get(subjectId) ?? [];
   const client = () => new Client({ connection, namespace }).workflow;
-  /** Starts a run on its queue, like an API or a relay on another machine. */
+  /** Starts a run on its queue, as an API or a relay on another machine would start it. */
   const begin = async (run: Run) => {
     await client().start(run.workflowType, {
       workflowId: workflowIdOf(run.workflowType, run.subjectId),
@@ -127,7 +127,7 @@ describe('worker/promote (ENG-19)', function () {
     return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
   };
 
-  it('runs nothing before the first promotion, and all waiting runs after it', async () => {
+  it('starts no run before the first promotion, and then starts all waiting runs', async () => {
     await startWorkers(builds.a, 'webhooks', 'mail');
     const waiting = await begin(gate());
     await sleep(1_000); // The worker starts a run within some milliseconds.
@@ -180,7 +180,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await db.source.query('SELECT * FROM releases ORDER BY build_id')).to.deep.equal(before);
   });
 
-  it('makes the earlier build current again when that build promotes', async () => {
+  it('makes an earlier build current again when its promotion is repeated', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
     expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, and replaces version 0.4.0, build b.');
@@ -189,13 +189,13 @@ describe('worker/promote (ENG-19)', function () {
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('runs the first task of an eager start in the process that started it, whichever build is current', async () => {
+  it('runs the first task of an eager start in the starting process, for any current build', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);
   });
 
-  /** The connection to a server that answers some calls differently. */
+  /** Returns a connection that answers these calls itself, and sends all other calls to the server. */
   const altered = (calls: Partial<Record<string, (request: never) => Promise<unknown>>>): Connection => {
     const workflowService = new Proxy(connection.workflowService, {
       get: (service, name) =>
@@ -206,7 +206,7 @@ describe('worker/promote (ENG-19)', function () {
     });
   };
 
-  /** The connection to a server that describes all versions in this way. @param remove replaces the deletion of a version */
+  /** Returns a connection that changes the description of all versions by `how`. @param remove replaces the deletion of a version */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
       async describeWorkerDeployment(request: object) {
@@ -240,7 +240,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
-  it('waits for the server’s own worker, which a new namespace does not have yet', async () => {
+  it('waits until Temporal’s own worker polls a new namespace', async () => {
     const lines: string[] = [];
     let refusals = 0;
     const young = altered({
@@ -269,7 +269,7 @@ describe('worker/promote (ENG-19)', function () {
   });
 
   for (const [what, how] of Object.entries(over))
-    it(`deletes other versions (${what}) before it waits for workers, and forgets them`, async () => {
+    it(`deletes other versions (${what}) in Temporal and in the database, before it waits for workers`, async () => {
       const lines: string[] = [];
       const deleted: string[] = [];
       await promote({ ...depsOf(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });

@@ -18,7 +18,7 @@ import {
 } from '../toolkit/builders/sealed-values.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** Columns of bytes without sealed values, and their content. */
+/** The columns of bytes that contain no sealed values, with a description of their content. */
 const notSealed: Readonly<Record<string, string>> = {
   'administrator_sessions.token_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
@@ -39,7 +39,7 @@ const notSealed: Readonly<Record<string, string>> = {
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
 
 describe('the columns with sealed values', () => {
-  it('are all columns of bytes, except columns with other known content', async () => {
+  it('are all columns of bytes, except columns that are known to contain something else', async () => {
     const { entityMetadatas } = await testDatabase();
     const bytes = entityMetadatas.flatMap(({ tableName, columns }) =>
       columns.filter(({ type }) => type === 'bytea').map(({ databaseName }) => `${tableName}.${databaseName}`),
@@ -48,7 +48,7 @@ describe('the columns with sealed values', () => {
     expect(bytes.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it('have an index that finds values under another key at a start and in a reseal', async () => {
+  it('have an index by key, which finds values that another key sealed', async () => {
     const rows = await (
       await testDatabase()
     ).query<{ table: string; definition: string }[]>(
@@ -61,7 +61,7 @@ describe('the columns with sealed values', () => {
 });
 
 describe('the command reseal', () => {
-  beforeEach('no sealed value, and no student', async () => {
+  beforeEach('delete all sealed values and all students', async () => {
     const { db } = await testDeps();
     await removeSealedValues(db);
     await db.run(sql`DELETE FROM students`);
@@ -77,7 +77,7 @@ describe('the command reseal', () => {
     return { code, lines };
   };
 
-  it('reports the result of each column, ends with 0, and keeps the key for address hashes', async () => {
+  it('reports the result for each column, exits with 0, and keeps the key for address hashes', async () => {
     const { db } = await testDeps();
     const lasting = (await readVault(db, { masterKey: before, formerMasterKeys: [] })).deriveLasting('x');
     await buildSealedValues(createVault(before));
@@ -98,7 +98,7 @@ describe('the command reseal', () => {
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
-  it('ends with 1 and names the rows that it cannot read, without their values', async () => {
+  it('exits with 1, and names the rows that it cannot read without their values', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: before, formerMasterKeys: [] });
     const { endpointId } = await buildSealedValues(createVault(before));
@@ -112,7 +112,7 @@ describe('the command reseal', () => {
     expect(lines.join('\n')).to.not.contain('whsec');
   });
 
-  it('continues and reports the problem if it cannot read the key for address hashes', async () => {
+  it('reports that it cannot read the key for address hashes, and still reseals the columns', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: new Secret(randomBytes(32)), formerMasterKeys: [] });
     await buildSealedValues(createVault(before));
@@ -125,7 +125,7 @@ describe('the command reseal', () => {
     ]);
   });
 
-  it('seals nothing if no key for address hashes is stored and no given key made the hashes', async () => {
+  it('seals nothing if no key for address hashes is stored and no master key fits the hashes', async () => {
     const { db } = await testDeps();
     await buildSealedValues(createVault(before));
     const { email, id } = await buildStudent((await buildClub()).id);

@@ -22,7 +22,7 @@ const created = (names: readonly string[]) => `The search attributes ${names.joi
 const allThere = `The search attributes ${attributes.join(', ')} exist.`;
 const schedulesAreRight = `The schedules ${scheduledTypes.join(', ')} are set as this version defines them.`;
 
-/** gRPC status codes: 7 is "permission denied", 12 "unimplemented". */
+/** Refuses a call with a gRPC status code: 7 is "permission denied", and 12 is "unimplemented". */
 const refusal = (code: number) => () =>
   Promise.reject(Object.assign(new Error('refused'), { code, details: 'refused', metadata: {} }));
 
@@ -65,7 +65,7 @@ describe('worker/setup', function () {
     const refused = await setUp(connection, ofNamespace, (line) => lines.push(line), services);
     return { lines, refused };
   }
-  /** The services of a server that refuses operator calls, and the named calls, with this code. */
+  /** Returns services that refuse all operator calls and the named calls with this code. */
   const refusing = (code: number, ...also: ('registerNamespace' | 'describeNamespace')[]) =>
     ({
       operatorService: new Proxy(connection.operatorService, { get: () => refusal(code) }),
@@ -77,7 +77,7 @@ describe('worker/setup', function () {
       }),
     }) as Parameters<typeof setUp>[3];
 
-  it('creates namespace, search attributes and schedules, and finds all of them the second time', async () => {
+  it('creates namespace, search attributes and schedules, and finds them at a second call', async () => {
     expect(first).to.deep.equal({
       lines: [
         `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,
@@ -97,7 +97,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('creates missing search attributes, and corrects schedules', async () => {
+  it('creates missing search attributes, and corrects changed schedules', async () => {
     await remove('AgentId', 'EventType');
     const sweeper = scheduleIn(namespace, schedules.sweep.scheduleId);
     await sweeper.update((current) => ({ ...current, spec: { intervals: [{ every: '1h' }] } }));
@@ -109,14 +109,14 @@ describe('worker/setup', function () {
     expect((await sweeper.describe()).spec.intervals?.map(({ every }) => every)).to.deep.equal([60_000]);
   });
 
-  it('can run twice at the same time', async () => {
+  it('succeeds for two simultaneous calls', async () => {
     const missingNamespace = newNamespace();
     const [one, other] = await Promise.all([run(missingNamespace), run(missingNamespace)]);
     expect([one.refused, other.refused]).to.deep.equal([[], []]);
     expect((await run(missingNamespace)).lines[1]).to.equal(allThere);
   });
 
-  it('prints the commands for another role if it lacks operator rights, and stops without a namespace', async () => {
+  it('prints commands for an operator if it lacks the rights, and stops without a namespace', async () => {
     const missing = `setup-${randomUUID()}`;
     expect(await run(missing, refusing(7, 'registerNamespace'))).to.deep.equal({
       lines: [],
@@ -135,7 +135,7 @@ describe('worker/setup', function () {
     );
   });
 
-  it('finds missing search attributes by queries if it lacks operator rights', async () => {
+  it('finds missing search attributes by queries if it may not list them', async () => {
     expect((await run(namespace, refusing(7))).refused).to.deep.equal([]);
     await remove('ClubId', 'EventType');
     expect(await run(namespace, refusing(12))).to.deep.equal({

@@ -1,4 +1,4 @@
-/** Tests successful answers of the contract: their statuses (DEC-2), their forms (OP-2 to OP-15), and the pages and filters of lists. */
+/** Tests successful answers in the contract: their statuses (DEC-2), their forms (OP-2 to OP-15), and the pages and filters of lists. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -19,16 +19,16 @@ function successOf({ responses: own, successStatus }: ContractOperation): Schema
 const resolved = (schema: SchemaObject): SchemaObject => dereference<SchemaObject>(schema, schemas);
 const propertiesOf = (schema: SchemaObject) => (resolved(schema)['properties'] ?? {}) as Record<string, SchemaObject>;
 
-describe('statuses of success, which docs/reference/http-status-codes.md defines', () => {
+describe('an operation and its success status (docs/reference/http-status-codes.md)', () => {
   const writes = operations.filter(({ method }) => method === 'post');
   /**
-   * A path that ends in the name of records. A POST creates a record of this kind. A student may have only one avatar, so its name is
-   * singular.
+   * Whether the path ends in the name of a kind of records, so that a POST creates such a record. `avatar` is singular, because a student
+   * has only one.
    */
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$|\/avatar$/.test(path);
-  /** Operations that create no record immediately, and the reason. */
+  /** Operations with an exceptional status, most of which create no record immediately. Each comment names the reason. */
   const others: Readonly<Record<string, number>> = {
-    askAgent: 200, // the status stays 200 (AGT-17)
+    askAgent: 200, // AGT-17 requires the status 200
     createMediaTrack: 202, // a run creates the record later
     enrollInAutomation: 202, // runs begin later, and not for all students
     followMailLink: 302, // a redirect
@@ -39,7 +39,7 @@ describe('statuses of success, which docs/reference/http-status-codes.md defines
 
   for (const operation of operations) {
     const { operationId, method, responses: own, successStatus } = operation;
-    it(`returns one status of success, which fits its method: ${operationId}`, () => {
+    it(`has one success status, which is allowed for its method: ${operationId}`, () => {
       expect(Object.keys(own).filter((status) => /^[23]/.test(status))).to.deep.equal([String(successStatus)]);
       if (method === 'get') expect(successStatus).to.equal(others[operationId] ?? 200);
       else if (method !== 'post') expect(successStatus).to.be.oneOf([200, 204]);
@@ -48,7 +48,7 @@ describe('statuses of success, which docs/reference/http-status-codes.md defines
     });
   }
 
-  it('returns 204 exactly if it has no body', () => {
+  it('returns 204 if, and only if, its answer has no body', () => {
     const empty = operations.filter(
       (operation) => successOf(operation) === undefined && operation.successStatus !== 302,
     );
@@ -56,7 +56,7 @@ describe('statuses of success, which docs/reference/http-status-codes.md defines
     expect(operations.filter(({ successStatus }) => successStatus === 204).map(named)).to.deep.equal(empty.map(named));
   });
 
-  it('returns 202 if it only confirms the acceptance', () => {
+  it('returns 202 if its answer only confirms that the request was accepted', () => {
     const accepted = { $ref: '#/components/schemas/Accepted' };
     const acceptedOperations = operations.filter(
       (operation) => JSON.stringify(successOf(operation)) === JSON.stringify(accepted),
@@ -65,15 +65,15 @@ describe('statuses of success, which docs/reference/http-status-codes.md defines
     for (const { operationId, successStatus } of acceptedOperations) expect(successStatus, operationId).to.equal(202);
   });
 
-  it('has an operation that posts to a collection for each exception', () => {
+  it('posts to a collection if it is listed as an exception', () => {
     const posted: readonly string[] = writes.filter(isCollection).map(named);
     expect(posted).to.include.members(Object.keys(others).filter((operationId) => others[operationId] !== 302));
   });
 });
 
 /**
- * The answers of OP-2 to OP-15 in a short notation. OP-1 is missing because it is a stream, and OP-8 because it only confirms the
- * acceptance of a notice.
+ * The answers of OP-2 to OP-15 in a short notation. OP-1 is missing, because its answer is a stream. OP-8 is missing, because its answer
+ * only confirms that a notice was accepted.
  */
 const specified = `
   verifyStudentEmail        {data: {token: string, expires_at: datetime, student: Student}}
@@ -93,10 +93,10 @@ const specified = `
   .split('\n')
   .map((line) => /^(\w+) +(.*)$/.exec(line.trim()) ?? []);
 
-describe('forms of success (OP-2 to OP-15)', () => {
+describe('successful answers (OP-2 to OP-15)', () => {
   const text = specified.map(([, , shape = '']) => shape).join(' ');
 
-  /** Returns the form in this notation: the name of a record if a rule names it, and the fields of any other record. */
+  /** Returns the form of an answer in this notation: the name of a record if `specified` names it, otherwise its fields. */
   function shapeOf(schema: SchemaObject): string {
     if (isReference(schema)) {
       const name = schema.$ref.split('/').at(-1) ?? '';
@@ -104,7 +104,7 @@ describe('forms of success (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    // The field `shortened` marks an incomplete page (REC-10). The specification describes complete pages.
+    // The field `shortened` marks an incomplete page (REC-10). `specified` describes complete pages.
     const { shortened: _, ...properties } = propertiesOf(schema);
     const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
@@ -114,14 +114,14 @@ describe('forms of success (OP-2 to OP-15)', () => {
   }
 
   for (const [, operationId = '', shape] of specified) {
-    it(`answer as specified: ${operationId} ${shape}`, () => {
+    it(`have the specified form: ${operationId} ${shape}`, () => {
       const operation = operations.find((one) => one.operationId === operationId);
       const schema = operation && successOf(operation);
       expect(schema && shapeOf(schema)).to.equal(shape);
     });
   }
 
-  it('answer a question with a stream of events: askAgent', () => {
+  it('are a stream of events for a question: askAgent', () => {
     const operation = operations.find(({ operationId }) => operationId === 'askAgent');
     expect(operation?.contentTypes).to.deep.equal(['text/event-stream']);
   });

@@ -1,4 +1,4 @@
-/** Tests the content of events: they have only declared fields (DEL-14), and never a national tax document (DEL-17). */
+/** Tests the content of events: they contain only declared fields (DEL-14), and never a national tax document (DEL-17). */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -13,14 +13,14 @@ import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 const closed = closedDocument(contractDocument);
 
-/** A location in a body, with every schema that applies to it. */
+/** A location in the body of an event, with every schema that applies to the location. */
 interface Level {
-  /** Names from the body's root, e.g. `data.student.name`. */
+  /** The property names from the root of the body, such as `data.student.name`. */
   path: string;
   schemas: readonly JsonObject[];
 }
 
-/** Keywords that combine schemas and that this test cannot follow. */
+/** Keywords that combine schemas. This test does not support them. */
 const unknownWords = [
   'oneOf',
   'anyOf',
@@ -32,7 +32,7 @@ const unknownWords = [
   '$dynamicRef',
 ];
 
-/** Returns the schema itself and all schemas that it includes, by reference or `allOf`. */
+/** Returns the schema and all schemas that it includes by reference or by `allOf`. */
 function together(schema: unknown): JsonObject[] {
   if (!isObject(schema)) throw new TypeError('The schema is not an object');
   for (const word of unknownWords)
@@ -42,7 +42,7 @@ function together(schema: unknown): JsonObject[] {
   return [schema, ...[...(target ? [target] : []), ...parts].flatMap(together)];
 }
 
-/** Returns the location of the body itself and every location inside it. */
+/** Returns this location and every location inside it. */
 function levelsIn({ path, schemas }: Level): Level[] {
   const inside = new Map<string, JsonObject[]>();
   const add = (name: string, schema: unknown) => inside.set(name, [...(inside.get(name) ?? []), ...together(schema)]);
@@ -89,7 +89,7 @@ describe('the events of the contract', () => {
         ).to.deep.equal([]);
       });
 
-      it('names no property like a tax document', () => {
+      it('gives no property a name that could mean a tax document', () => {
         const names = levelsOf(type).map(({ path }) => path);
         expect(names).to.include.members(['id', 'type', 'occurred_at', 'club_id', 'data']);
         expect(names.filter((name) => speaksOfTaxDocument.test(name.replaceAll('_', ' ')))).to.deep.equal([]);
@@ -98,9 +98,9 @@ describe('the events of the contract', () => {
   }
 });
 
-describe('the student’s tax document, which is in no event', () => {
+describe('the tax document of a student', () => {
   const taxDocument = '529.982.247-25';
-  /** A row with more fields than an event may have, as a later version could have. */
+  /** The row of a student with a tax document, which a later version could have. */
   const student = {
     id: newId(),
     name: 'Stella Student',
@@ -112,7 +112,7 @@ describe('the student’s tax document, which is in no event', () => {
     tax_document: taxDocument,
   };
 
-  it('is not in bodies about students, which match their schema', async () => {
+  it('is not in the body of an event about a student, which matches its schema', async () => {
     const { manager } = await testDatabase();
     for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
       const fact = {

@@ -69,16 +69,16 @@ describe('examples of the contract', () => {
     ...examplesIn(contractDocument.webhooks, '/webhooks'),
   ];
 
-  it('match the schemas that they belong to', () => {
+  it('match their schemas', () => {
     expect(examples).to.have.length.above(200);
     expect(examples.flatMap(faultsOf)).to.deep.equal([]);
   });
 
-  it('fail the check if they are wrong', () => {
+  it('are reported if they do not match their schemas', () => {
     expect(faultsOf({ pointer: '/components/schemas/Student', value: { id: 'x' } })).to.have.length(1);
   });
 
-  it('exist for every request body, and are accepted by its operation', () => {
+  it('exist for every request body, and the operation accepts them', () => {
     for (const operation of contractOperations()) {
       if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;

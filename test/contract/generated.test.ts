@@ -1,4 +1,4 @@
-/** The committed files of contract/generated against the contract that they are derived from. */
+/** Compares the committed files of contract/generated with the contract from which they are generated. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ describe('contract/generated', function () {
     expect(driftedFiles(files)).to.deep.equal([]);
   });
 
-  it('the drift check names edited and missing files', () => {
+  it('is compared by a drift check, which names edited and missing files', () => {
     const copy = mkdtempSync(join(tmpdir(), 'generated-'));
     try {
       expect(driftedFiles(files, undefined, copy)).to.deep.equal(['events.md']);
@@ -34,7 +34,7 @@ describe('contract/generated', function () {
     }
   });
 
-  it('contains no path of a machine', () => {
+  it('contains no path of the machine that generated it', () => {
     expect(contractText).not.to.match(/\/(?:root|home|tmp|work)\//);
   });
 });

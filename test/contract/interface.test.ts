@@ -1,7 +1,7 @@
 /**
- * Compares the contract with independent tables: the operations that were fixed before the service was written (OP-1 to OP-16), with their
- * bodies, parameters, codes and limits. records.test.ts tests records, enumerations and events. The tables are written by hand, and not
- * generated from the contract.
+ * Compares the contract with independent tables, which are written by hand. The tables contain the operations that were fixed before the
+ * service was written (OP-1 to OP-16), with their bodies, parameters, codes and limits. records.test.ts tests records, enumerations and
+ * events.
  */
 import { expect } from 'chai';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
@@ -21,7 +21,7 @@ const rowsOf = (table: string): string[][] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
 
-/** Number, method, path, session, status, form of the success, and id. `data:X` is `{data: X}`, `list:X` is a list with its total. */
+/** Columns: number, method, path, session, success status, answer, id. `data:X` is `{data: X}`, `list:X` is a list and a total. */
 const fixed = rowsOf(`
   1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages             student 200 stream                              askAgent
   2  POST   /v1/auth/verify-email                                               none    200 data:object                         verifyStudentEmail
@@ -39,9 +39,7 @@ const fixed = rowsOf(`
   14 GET    /v1/me                                                              admin   200 data:AdministratorProfile           getProfile
   15 POST   /v1/clubs/{clubId}/webhook-endpoints                                admin   201 data:object                         registerWebhookEndpoint`);
 
-/**
- * Method, path and sessions of operations that other operations refer to (OP-16), and of the sibling of OP-8 for sales platforms (SALE-1).
- */
+/** Columns: method, path, sessions. The rows are the operations of OP-16, and the counterpart of OP-8 for sales platforms (SALE-1). */
 const referenced = rowsOf(`
   POST   /v1/auth/sign-in                             none
   POST   /v1/auth/admin/sign-in                       none
@@ -50,19 +48,19 @@ const referenced = rowsOf(`
   POST   /v1/clubs/{clubId}/media/{mediaId}/complete  student,admin
   POST   /webhooks/{platform}/{token}                 none`);
 
-/** Event of the stream of OP-1, and the fields of its data. */
+/** Columns: an event of the stream of OP-1, and the fields of its data. */
 const streamed = rowsOf(`
   accepted conversation=AgentConversation,question=AgentMessage,answer=AgentMessage,limits=AgentLimits
   delta    text=string
   done     answer=AgentMessage
   error    error=object,answer=AgentMessage`);
 
-/** Operation, and the values of its parameter `status`. */
+/** Columns: an operation, and the values of its parameter `status`. */
 const filters = rowsOf(`
   5 submitted,approved,changes_requested
   6 pending,sending,sent,skipped,failed`);
 
-/** Operation, and error statuses that it must declare. It may declare others. */
+/** Columns: an operation, and the error statuses that it must declare. It may declare more. */
 const failures = rowsOf(`
   1 401,403,409,422,429,501
   2 410,429,503`);
@@ -70,7 +68,7 @@ const failures = rowsOf(`
 /** Paths whose reads have no rate limit. */
 const reads = ['/v1/auth/session', '/v1/me', '/v1/clubs/c/certificates', '/v1/clubs/c/classroom/agents/a'];
 
-/** Operation, field of its body, type, presence, and fixed bounds. */
+/** Columns: an operation, a field of its body, and the type, presence and fixed bounds of the field. */
 const bodies = rowsOf(`
   1  id              uuid               required
   1  content         string             required minLength=1 maxLength=8000
@@ -83,7 +81,7 @@ const bodies = rowsOf(`
   15 event_types     [WebhookEventType] required
   15 description     string             optional maxLength=200`);
 
-/** Operation, parameter, its location, and its bounds. */
+/** Columns: an operation, a parameter, and the location and bounds of the parameter. */
 const parameters = rowsOf(`
   1  clubId    path  format=uuid
   1  publicId  path  minLength=1 maxLength=32
@@ -116,7 +114,7 @@ const parameters = rowsOf(`
   11 spaceId   path format=uuid
   12 code      path maxLength=64`);
 
-/** Status, code, and the operation that returns it; 0 if the code belongs to no single operation. */
+/** Columns: a status, a code, and the operation that returns the code; 0 if the code belongs to no single operation. */
 const codes = rowsOf(`
   402 feature_not_in_plan    0
   402 limit_reached          0
@@ -131,12 +129,12 @@ const codes = rowsOf(`
   429 rate_limited           1
   503 rate_limit_unavailable 2`);
 
-/** Method and path of two calls that share one budget. */
+/** Columns: method and path of two calls that share one budget. */
 const combined = rowsOf(`
   POST /v1/clubs/c/classroom/mentorships/m/bookings DELETE /v1/clubs/c/classroom/mentorships/m/sessions/s
   POST /v1/auth/sign-in                             POST   /v1/auth/verify-email`);
 
-/** Method, path, calls, seconds, and the subject whose calls are counted together. */
+/** Columns: method, path, number of calls, seconds, and the subject whose calls are counted together. */
 const limits = rowsOf(`
   POST   /v1/clubs/c/tags                                      60  60   club
   PUT    /v1/clubs/c/tags                                      60  60   club
@@ -316,7 +314,7 @@ describe('the fixed operations', () => {
     expect(schemas['AgentStreamEvent']?.['oneOf']).to.have.length(streamed.length);
   });
 
-  it('belong to version 0.2.0 of the contract', () => {
+  it('are part of version 0.2.0 of the contract', () => {
     expect(document.info.version).to.equal('0.2.0');
   });
 });

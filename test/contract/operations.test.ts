@@ -1,4 +1,4 @@
-/** Compares the operations of the contract with each other. interface.test.ts tests the operations with a fixed form. */
+/** Compares the operations of the contract with each other. interface.test.ts tests the operations whose form is fixed (OP-1 to OP-16). */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -19,7 +19,7 @@ describe('the contract', () => {
     );
   });
 
-  it('writes paths for the router with a colon', () => {
+  it('writes the parameters of router paths with a colon', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.koaPath).to.equal('/webhooks/:platform/:token');
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
@@ -42,7 +42,7 @@ describe('roles of the contract', () => {
     }
   });
 
-  it('are owner and admin for webhook endpoints, their deliveries and members, for reads too', () => {
+  it('are owner and admin for reads and writes of webhook endpoints, their deliveries and members', () => {
     const guarded = operations.filter(({ path }) =>
       /^\/v1\/clubs\/\{clubId\}\/(webhook-endpoints|members|invitations)\b/.test(path),
     );
@@ -63,13 +63,13 @@ describe('roles of the contract', () => {
 describe('error codes of the contract', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('are equal in the tables of the contract and the service', () => {
+  it('are equal in the table of the contract and in the table of the service', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));
   });
 
-  it('of an operation are in the table', () => {
+  it('are in the table, for each code that an operation declares', () => {
     for (const item of Object.values(contractDocument.paths)) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
         const operation = item[method];
@@ -79,7 +79,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('of an operation have a documented response for each of their statuses, and no other response', () => {
+  it('have a documented response for each status, and no response has a status without a code', () => {
     for (const { operationId, errorCodes, responses } of operations) {
       const ofItsOwn = errorCodes.filter((code) => code !== 'internal_error' && code !== 'busy'); // by default
       const needed = [...new Set(ofItsOwn.map((code) => errorStatus[code]))];
@@ -91,7 +91,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('include rate_limit_unavailable for credential routes of the classroom, except for the session', () => {
+  it('include rate_limit_unavailable for credential routes of the classroom, but not for the session', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);
@@ -108,7 +108,7 @@ describe('error codes of the contract', () => {
     ]);
   });
 
-  it('include rate_limited for writes, open streams and pages of previews, and for no other reads', () => {
+  it('include rate_limited for writes, streams and the campaign preview, and for no other reads', () => {
     for (const { operationId, method, errorCodes, contentTypes } of operations) {
       const isPreview = operationId === 'showCampaignPreview'; // LIM-29
       const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isPreview;
@@ -116,7 +116,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('include an equal 403 for every club path', () => {
+  it('include forbidden for every operation on a club path, and for no other operation', () => {
     for (const { operationId, path, errorCodes } of operations) {
       expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}'));
     }

@@ -1,4 +1,4 @@
-/** Tests the published contract: open answers, closed requests (VER-4), and complete descriptions for its readers. */
+/** Tests the published contract: answers allow unknown fields, requests do not (VER-4), and every part has a description. */
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -54,7 +54,7 @@ const requests = placesIn(
   'requests',
 );
 
-/** Lists of states that clients branch on. Within a major version, they get no new values. */
+/** Enumerations of states for which clients have branches. They get no new values within a major version. */
 const fixed = [
   'AgentMessageRole',
   'AgentMessageStatus',
@@ -73,7 +73,7 @@ const fixed = [
 ];
 
 describe('the published contract', () => {
-  it('is open in answers, so that clients accept unknown fields (VER-4)', () => {
+  it('allows unknown fields in answers, so that clients accept them (VER-4)', () => {
     const closed = answers.filter(
       ({ schema }) => schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false,
     );
@@ -81,7 +81,7 @@ describe('the published contract', () => {
     expect(closed.map(({ at }) => at)).to.deep.equal([]);
   });
 
-  it('is closed in requests, so that every object except notices refuses unknown fields', () => {
+  it('allows no unknown fields in requests, except in notices', () => {
     const open = requests.filter(
       ({ schema }) => isObject(schema['properties']) && !schema['oneOf'] && schema['additionalProperties'] !== false,
     );
@@ -89,7 +89,7 @@ describe('the published contract', () => {
     expect(open.map(({ at }) => at)).to.deep.equal([]);
   });
 
-  it('lets enumerations of answers grow and says so, except for fixed lists of states (VER-4)', () => {
+  it('states that enumerations of answers may grow, except fixed lists of states (VER-4)', () => {
     const lists = answers.filter(({ schema }) => Array.isArray(schema['enum']));
     expect(lists.map(({ at }) => at).toSorted()).to.deep.equal(fixed);
     const growing = answers.filter(({ schema }) => Array.isArray(schema['x-extensible-enum']));
@@ -98,16 +98,16 @@ describe('the published contract', () => {
       expect(schema['description'], at).to.match(/accept those that you do not know/);
   });
 
-  it('names every kind of item that a delivery may open, including kinds of later versions', () => {
+  it('names every kind of item that a delivery may open, in the events about access', () => {
     const kind = placesIn(webhooks, 'webhooks').find(({ at }) => at === 'EventOpening/kind');
     expect(kind?.schema['x-extensible-enum']).to.deep.equal(['course', 'agent', 'repository', 'space']);
   });
 
-  it('names the values of enumerations in requests', () => {
+  it('has only fixed enumerations in requests', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });
 
-  it('finds an undeclared field and an unknown value in tests', () => {
+  it('has checks for tests, which find an undeclared field and an unknown value in an answer', () => {
     const member = operations.find(({ operationId }) => operationId === 'inviteMember');
     if (!member) throw new Error('The contract has no inviteMember');
     const { response } = compileValidators(member);
@@ -150,11 +150,11 @@ describe('the published contract', () => {
 
   it('shows tokens and secrets in their real forms', () => {
     const forms: Record<string, RegExp> = {
-      'of a session': /^cls_[\w-]{43}$/,
-      'of a mail, and of a sales connection': /^[\w-]{43}$/,
-      'of an unsubscribe link of a campaign': /^A[AQ][\w-]{42}$/,
-      'of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
-      'that an administrator has chosen': /^a-key-of-your-own$/,
+      'a token of a session': /^cls_[\w-]{43}$/,
+      'a token of a mail or of a sales connection': /^[\w-]{43}$/,
+      'a token of an unsubscribe link': /^A[AQ][\w-]{42}$/,
+      'a secret of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
+      'a secret that an administrator has chosen': /^a-key-of-your-own$/,
     };
     const text = JSON.stringify(contractDocument);
     const exampleSecrets = [...text.matchAll(/"(?:token|secret)":"([^"]*)"/g)].map(([, token = '']) => token);

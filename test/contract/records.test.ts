@@ -1,4 +1,4 @@
-/** Compares each record of the contract with the tables of the rules: its fields, their types and its enumerations must be equal. */
+/** Compares each record of the contract with the tables of the rules. The fields, their types and the enumerations must be equal. */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
@@ -7,7 +7,7 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** Compares the closed sources, because the published answers are open (VER-4). */
+/** Reads the sources of the contract, because the published answers also allow unknown fields (VER-4). */
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
@@ -71,7 +71,7 @@ const records: Readonly<Record<string, string>> = {
     'number! int, trigger! schedule|manual|recovery|test, started_at! datetime, duration_ms int, outcome! succeeded|http_error|timeout|connection_error|tls_error|dns_error|address_refused|interrupted, response_status int, error_code name_not_found|name_server_failed|address_refused|connection_refused|connection_reset|connection_closed|connection_timed_out|host_unreachable|connection_failed|certificate_expired|certificate_not_yet_valid|certificate_name_mismatch|certificate_untrusted|client_certificate_required|tls_failed|header_overflow|invalid_response|connect_timeout|response_timeout, response_excerpt string, retry_after_seconds int',
 };
 
-/** Records inside another record, with the path to them. */
+/** Records inside another record, with their paths. */
 const nested: readonly { readonly record: string; readonly way: readonly string[]; readonly fields: string }[] = [
   { record: 'AssignmentSubmission', way: ['properties', 'student'], fields: 'id! uuid, name! string, email! string' },
   { record: 'Repository', way: ['properties', 'items', 'items'], fields: 'media! Media, added_at! datetime' },
@@ -195,13 +195,13 @@ describe('enumerations of the contract', () => {
     });
   }
 
-  it('accept the 19 event types of WEP-3 in order at a registration, without webhook.test', () => {
+  it('contain the 19 event types of WEP-3 in order for a registration, without webhook.test', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);
   });
 
-  it('allow these types or webhook.test in a delivery', () => {
+  it('contain the 19 event types and webhook.test for a delivery', () => {
     expect(schemaNamed('WebhookDeliveryEventType')['enum']).to.deep.equal([...registrationTypes, 'webhook.test']);
   });
 });
@@ -214,7 +214,7 @@ describe('outbound events of the contract', () => {
     'club_id! uuid',
     'data! object',
   ];
-  /** The fields of `data` for each type, with `?` after fields that can be absent. */
+  /** The fields of `data` for each event type, with `?` after fields that may be absent. */
   const data: Readonly<Record<string, string>> = {
     'student.created': 'student',
     'student.updated': 'student',
@@ -238,7 +238,7 @@ describe('outbound events of the contract', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('belong to registration and webhook.test, each with a separate operation', async () => {
+  it('are one event for each type of a registration and webhook.test, each with a separate operation', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
     await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
       expect(post.operationId).to.equal(type),

@@ -1,4 +1,4 @@
-/** Tests the verdict of an operation's compiled checks on a request: accepted, 400 (`malformed`) or 422 (`invalid`), and the field. */
+/** Tests the compiled checks of an operation. A check accepts a request, or reports the field and 400 (`malformed`) or 422 (`invalid`). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -42,12 +42,12 @@ function kindOf(checked: Checked<unknown>): string {
   return 'problem' in checked ? checked.problem.kind : 'accepted';
 }
 
-/** Characters outside the basic plane, because a limit counts code points and not UTF-16 units. */
+/** Returns characters outside the basic plane, because a limit counts code points and not UTF-16 units. */
 function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-/** Requests with a time whose year has no bounds, as `operation: path`. */
+/** Lists times in requests whose year has no bounds, as `operation: path`. */
 function unboundedTimes(): string[] {
   const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
@@ -139,7 +139,7 @@ describe('bounds of values', () => {
     ],
   ];
   for (const [limit, within, beyond] of bodies) {
-    it(`are accepted at ${limit}, and refused beyond`, () => {
+    it(`accept values at a limit, and refuse values beyond it: ${limit}`, () => {
       expect(within.map(kindOf)).to.deep.equal(within.map(() => 'accepted'));
       expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
     });
@@ -189,7 +189,7 @@ describe('bounds of values', () => {
 describe('400: an unreadable request', () => {
   const cases: readonly [what: string, body: unknown, message: string][] = [
     ['no body', undefined, 'the body is missing'],
-    ['a body that is no object', [], 'the body must be an object'],
+    ['a body that is not an object', [], 'the body must be an object'],
     ['null', null, 'the body must be an object'],
     ['a missing property', { url: 'https://example.com' }, 'event_types is missing'],
     ['an unknown property', { ...goodEndpoint, secret: 'x' }, 'secret is not known here'],
@@ -205,17 +205,13 @@ describe('400: an unreadable request', () => {
       { ...goodEndpoint, event_types: ['student.created', 7] },
       'event_types/1 must be a string',
     ],
-    [
-      'a number that could be read as a string is not',
-      { ...goodEndpoint, description: 5 },
-      'description must be a string',
-    ],
+    ['a number instead of a string', { ...goodEndpoint, description: 5 }, 'description must be a string'],
   ];
   for (const [what, body, message] of cases) {
     it(`reports ${what} with its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('is reported in preference to a 422, in any order', () => {
+  it('is reported in preference to a 422, in any order of the faults', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -274,7 +270,7 @@ describe('422: a value that violates a rule', () => {
     expect(verdict(signUp.body({ ...goodSignUp, name: ' \t ' }))).to.equal('invalid: name must not be blank');
   });
 
-  it('is reported for malformed ids, and for question ids of another version than 4', () => {
+  it('is reported for malformed ids, and for question ids that are not of version 4', () => {
     expect(kindOf(ask.body({ ...goodQuestion, id: 'x' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: '1b4e28ba-2fa1-1d3b-883f-0016d3cca427' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: `urn:uuid:${goodQuestion.id}` }))).to.equal('invalid');
@@ -291,7 +287,7 @@ describe('422: a value that violates a rule', () => {
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('is not reported for NUL bytes in bodies that are stored as bytes, within the limit of nesting', async () => {
+  it('is not reported for NUL bytes in sales notices, which are stored as bytes', async () => {
     const notice = validatorsOf('receiveSalesNotice');
     await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
       expect(kindOf(notice.body(body))).to.equal('accepted'),
@@ -318,7 +314,7 @@ describe('422: a value that violates a rule', () => {
 });
 
 describe('query parameters', () => {
-  it('are read as integers, booleans and text, with the contract’s defaults', () => {
+  it('are converted to integers, booleans and text, and get the contract’s defaults', () => {
     expect(certificates.query({ revoked: 'false', page: '3', q: '' })).to.deep.equal({
       value: { revoked: false, page: 3, page_size: 20, q: '' },
     });
@@ -350,7 +346,7 @@ describe('query parameters', () => {
 });
 
 describe('path parameters', () => {
-  it('change ids to lower case, and get 422 with the name of a malformed id', () => {
+  it('are converted to lower case if they are ids, and get 422 with their name if malformed', () => {
     expect(endpoint.params({ clubId: uuid, endpointId: uuid.toUpperCase() })).to.deep.equal({
       value: { clubId: uuid, endpointId: uuid },
     });
@@ -359,7 +355,7 @@ describe('path parameters', () => {
     expect(kindOf(ask.params({ clubId: uuid, publicId: 'a\0' }))).to.equal('invalid');
   });
 
-  it('do not include clubId, which the membership check refuses with 403', () => {
+  it('are accepted for any clubId, because the membership check refuses a bad one with 403', () => {
     expect(kindOf(endpoint.params({ clubId: 'no club', endpointId: uuid }))).to.equal('accepted');
   });
 });
@@ -390,10 +386,10 @@ describe('the checks of all operations', () => {
     );
   });
 
-  it('allow unknown properties only in notices of platforms', () => {
+  it('allow unknown properties only in notices whose format a platform defines', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
-      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // the format of these notices is ours
+      const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // our own format
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
       const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';
       const schema = contractDocument.components.schemas[reference.split('/').at(-1) ?? ''];
@@ -401,7 +397,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('require a discriminator for bodies with alternatives', () => {
+  it('choose between alternatives of a body only by a discriminator', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
     for (const [name, schema] of bodies) {
       expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
@@ -409,7 +405,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('check a body with alternatives by the alternative that its discriminator names', () => {
+  it('apply only the alternative that the discriminator of a body names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';
@@ -454,7 +450,7 @@ describe('checks of responses in tests', () => {
     expect(validatorsOf('endSession').response(204, undefined)).to.deep.equal([]);
   });
 
-  it('refuse an undeclared status, field, code or body, and a wrong status of a code', () => {
+  it('refuse an undeclared status, field, code or body, and a code with a wrong status', () => {
     expect(session.response(201, { data })).to.deep.equal(['getSession declares no response 201']);
     expect(session.response(200, { data: { ...(isObject(data) ? data : {}), password_hash: 'x' } })).to.have.length(1);
     expect(session.response(401, { error: { code: 'last_owner' } })).to.deep.equal([
@@ -467,7 +463,7 @@ describe('checks of responses in tests', () => {
     expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
   });
 
-  it('accept any body of a media type other than JSON, but no undeclared type and no missing body', () => {
+  it('accept any body that is not JSON, and refuse an undeclared media type and a missing body', () => {
     const pdf = validatorsOf('getCertificatePdf');
     expect(pdf.response(200, '%PDF-1.3', 'application/pdf')).to.deep.equal([]);
     expect(pdf.response(200, '', 'application/pdf')).to.deep.equal(['200 has no body']);

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
-  it('give a checked query page, page size and only its own filters', () => {
+  it('give the checked query of a list a page, a page size and only its own filters', () => {
     const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
     // @ts-expect-error the page is a number
     const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };
-    // @ts-expect-error the page is always there
+    // @ts-expect-error the page is always present
     const unpaged: QueryOf<'listWebhookDeliveries'> = { page_size: 20 };
     const none: QueryOf<'getProfile'> = {};
     expect([query, textual, unpaged, none]).to.have.length(4);
@@ -17,13 +17,13 @@ describe('types of the contract', () => {
     const params: ParamsOf<'getWebhookEndpoint'> = { clubId: '', endpointId: '' };
     const noParams: ParamsOf<'getProfile'> = {};
     const body: BodyOf<'signInStudent'> = { club_id: '', email: '', password: '' };
-    // @ts-expect-error sign-in names the club
+    // @ts-expect-error a sign-in must name the club
     const clubless: BodyOf<'signInStudent'> = { email: '', password: '' };
     const noBody: BodyOf<'getProfile'> = undefined;
     expect([params, noParams, body, clubless, noBody]).to.have.length(5);
   });
 
-  it('give a response the body of the success status', () => {
+  it('give a response the body of its success status', () => {
     const accepted: ResponseOf<'signUpStudent'> = { data: { accepted: true } };
     const nothing: ResponseOf<'endSession'> = undefined;
     const secret: ResponseOf<'registerWebhookEndpoint'>['data']['secret'] = '';
@@ -39,16 +39,16 @@ describe('types of the contract', () => {
     };
     // @ts-expect-error a removed student has no name
     const named: EventBodyOf<'student.removed'>['data']['student'] = { id: '', name: '' };
-    // @ts-expect-error the type is the event's own
+    // @ts-expect-error the type must be the type of this event
     const other: EventBodyOf<'student.removed'>['type'] = 'student.created';
     expect([removed, named, other]).to.have.length(3);
   });
 
   it('give enumerations that may grow the values of this version (VER-4)', () => {
     const known: RecordOf<'Role'> = 'editor';
-    // @ts-expect-error the service answers with known roles
+    // @ts-expect-error an answer contains only known roles
     const unknown: RecordOf<'Role'> = 'janitor';
-    // @ts-expect-error a request names a known role
+    // @ts-expect-error a request may name only known roles
     const refused: RecordOf<'RoleInput'> = 'janitor';
     expect([known, unknown, refused]).to.have.length(3);
   });

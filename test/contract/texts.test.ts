@@ -1,6 +1,6 @@
 /**
- * Tests that each long text of a request declares how it is read (`x-text`). Otherwise a text could be stored that a renderer would
- * execute (DEC-148).
+ * Tests that each long text of a request declares its format (`x-text`), so that it is made safe before it is stored. Otherwise a
+ * renderer could execute it (DEC-148).
  */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -8,12 +8,12 @@ import { isObject, isReference } from '../../contract/openapi.ts';
 import { contractOperations } from '../../contract/operations.ts';
 import { compileValidators } from '../../contract/validators.ts';
 
-/** A shorter text is a name, a code or a value of a list. */
+/** Texts with at most this length are names, codes or values of lists, and need no `x-text`. */
 const longest = 255;
-/** The e-mails of campaigns and automations, which have a separate renderer, mails of clubs, and files. */
+/** Texts that other code makes safe: e-mails of campaigns and automations with their own renderer, mails of clubs, and files. */
 const otherwiseRead =
   /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveSesNotice)/;
-/** Ids, addresses and settings that are compared or checked by their own rules. */
+/** Ids, addresses and settings, which have their own checks. */
 const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
 
 /** @returns the paths of long texts without `x-text` in the bodies of requests */
@@ -49,9 +49,9 @@ const bodyOf = (operationId: string, body: unknown) => {
 };
 
 describe('texts of requests', () => {
-  it('declare how they are read', () => expect(unmarkedTexts()).to.deep.equal([]));
+  it('declare their format by `x-text`', () => expect(unmarkedTexts()).to.deep.equal([]));
 
-  it('have their safe form after the check, even in a referenced schema', () => {
+  it('are in a safe form after the check, even in a referenced schema', () => {
     expect(bodyOf('publishLessonComment', { body: 'a <b> c' })).to.deep.equal({ value: { body: 'a < b> c' } });
     expect(bodyOf('createAssignment', { prompt: 'a <b> c', takes_text: true })).to.deep.equal({
       value: { prompt: 'a &lt;b> c', takes_text: true },
@@ -61,7 +61,7 @@ describe('texts of requests', () => {
     });
   });
 
-  it('contain a visible character if they must not be blank', () => {
+  it('must contain a visible character if they must not be blank', () => {
     for (const blank of [
       '\u200b',
       '\u3164',

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { contractDocument, contractText } from '../../contract/document.ts';
 import { typesOf } from '../../contract/types-file.ts';
 
-describe('the file of types', function () {
+describe('the file of generated types', function () {
   this.timeout(60_000);
   let types: string;
 
@@ -11,22 +11,22 @@ describe('the file of types', function () {
     types = await typesOf(contractDocument);
   });
 
-  it('has the successful responses of an operation, and one response for its errors', () => {
+  it('contains the successful responses of an operation, and one response for all its errors', () => {
     const [, responses] =
       /\n {4}pauseWebhookEndpoint: \{[\s\S]*?\n {8}responses: \{\n([\s\S]*?)\n {8}\};/.exec(types) ?? [];
     const statuses = responses?.match(/^ {12}\w+/gm)?.map((status) => status.trim());
     expect(statuses).to.deep.equal(['200', 'default']);
   });
 
-  it('has no comments, no absent properties and no undeclared headers', () => {
+  it('contains no comments, no properties of type never and no undeclared headers', () => {
     expect(types).not.to.match(/\/\*|\?: never|headers: \{\s*\[name: string\]/);
   });
 
-  it('keeps fields of records whose names are not fixed', () => {
+  it('keeps records whose field names are not fixed', () => {
     expect(types).to.match(/headers: \{\s+\[key: string\]: string;/);
   });
 
-  it('does not change the document', () => {
+  it('is generated without a change to the contract document', () => {
     expect(contractDocument).to.deep.equal(JSON.parse(contractText));
   });
 });

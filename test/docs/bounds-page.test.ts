@@ -18,7 +18,7 @@ describe('docs/reference/bounds.md', () => {
     ).to.deep.equal([]);
   });
 
-  it('states for each bound whose it is, its amount, and what happens beyond it', () => {
+  it('states the owner and the amount of each bound, and the effect of exceeding the bound', () => {
     const bounds = boundSections.flatMap((section) => section.bounds);
     expect(bounds.filter((bound) => Object.values(bound).some((text: string) => !/\S/.test(text)))).to.deep.equal([]);
     expect(bounds.filter(({ most }) => /undefined|NaN/.test(most))).to.deep.equal([]);

@@ -1,5 +1,5 @@
-/** Rules that code and tests cite, such as `DEL-8`. Each rule is in docs/reference, and each rule of delivery, signatures, sessions and the
- * engine has a test. */
+/** Tests citations of rules, such as `DEL-8`. Each cited rule is in docs/reference. Tests cite each rule of delivery, signatures,
+ * sessions and the engine. */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -38,7 +38,7 @@ const files = execFileSync(
 const citedBy = new Map(files.map((file) => [file, citedIn(file)]));
 
 describe('citations of rules', () => {
-  it('give each rule one heading', () => {
+  it('are unambiguous, because each rule has exactly one heading', () => {
     expect(headings.filter((id, at) => headings.indexOf(id) !== at)).to.deep.equal([]);
     expect(headings.length).to.be.above(300);
   });

@@ -1,4 +1,4 @@
-/** docs/reference/commands.md and README.md: the listed commands exist, and the page lists every command. */
+/** Tests docs/reference/commands.md and README.md: the listed commands exist, and the page lists every command. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { proofs } from '../proofs/names.ts';
@@ -8,17 +8,17 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const commands = Object.keys(scripts);
 const page = read('docs/reference/commands.md');
 
-/** The names after `npm`, `npm run` and `npm run prove --` in a text. */
+/** Return the names after `npm` or `npm run`, and the names after `npm run prove --`, in a text. */
 const scriptsIn = (text: string) => [...text.matchAll(/`npm (?:run )?([a-z][a-z:-]*)/g)].map(([, name]) => name);
 const proofsIn = (text: string) => [...text.matchAll(/npm run prove -- ([a-z]+)/g)].map(([, name]) => name);
 
-describe('the page of commands', () => {
-  it('lists every script of package.json, of which there are ten', () => {
+describe('pages about commands', () => {
+  it('list each of the ten scripts of package.json', () => {
     expect(commands).to.have.length(10);
     expect(scriptsIn(page)).to.include.members(commands);
   });
 
-  it('lists every proof and every part of a proof', () => {
+  it('list every proof and every part of a proof', () => {
     const rows = Object.entries(proofs).flatMap(([name, { parts }]) =>
       parts.length > 0 ? parts.map((part) => `prove -- ${name} ${part}\``) : [`prove -- ${name}`],
     );
@@ -32,7 +32,7 @@ describe('the page of commands', () => {
     'docs/how-to/test.md',
     'test/README.md',
   ])
-    it(`exists for each command that ${file} names`, () => {
+    it(`name only existing commands: ${file}`, () => {
       expect(scriptsIn(read(file)).filter((name) => name === undefined || !Object.hasOwn(scripts, name))).to.deep.equal(
         [],
       );

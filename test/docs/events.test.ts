@@ -1,4 +1,4 @@
-/** docs/reference/events.md, which is generated from the contract's events. */
+/** Tests docs/reference/events.md, which is generated from the contract's events. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -10,7 +10,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 
-/** The page's text about each type, by heading. */
+/** The section of the page about each event type, by the type in its heading. */
 const sections = new Map(
   page
     .split(/^### /m)
@@ -23,7 +23,7 @@ const sections = new Map(
 
 const exampleIn = (section = ''): unknown => JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(section)?.[1] ?? 'null');
 
-/** Generates the page from the contract without one location, given by its path. */
+/** Returns a function that generates the page from the contract without the part at this path. */
 function pageWithout(...steps: readonly string[]): () => string {
   return () => {
     const document = structuredClone(contractDocument);
@@ -41,7 +41,7 @@ function pageWithout(...steps: readonly string[]): () => string {
 
 describe('docs/reference/events.md', () => {
   for (const type of [...eventTypes, 'webhook.test']) {
-    it(`${type}: has its meaning, its data and an example that matches its schema`, async () => {
+    it(`shows the meaning, the data and a valid example of ${type}`, async () => {
       const section = sections.get(type);
       expect(section).to.include(contractDocument.webhooks[type]?.post.description.trim());
       const example = exampleIn(section) as { type: string; data: object };
@@ -66,7 +66,7 @@ describe('docs/reference/events.md', () => {
     expect(targets.filter((target) => !anchors.includes(target))).to.deep.equal([]);
   });
 
-  it('is not generated if an example, a description or an event of a type is missing', () => {
+  it('is not generated if an example, a description or an event type is missing', () => {
     const inSchemas = (...steps: readonly string[]) => pageWithout('components', 'schemas', ...steps);
     expect(inSchemas('StudentTaggedEvent', 'examples')).to.throw('student.tagged has no example');
     expect(inSchemas('EventTag', 'properties', 'name', 'description')).to.throw('name has no description');

@@ -14,7 +14,7 @@ const pages = [
 const placeOf = (file: string) => path.join(projectDirectory, file);
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, 'code');
 
-/** Anchors in GitHub's form: lower case, hyphens for spaces, no other marks, and a number after a repeated anchor. */
+/** Returns anchors as GitHub writes them: lower case, hyphens for spaces, no other marks, and a number after a repeated anchor. */
 function anchorsOf(file: string): Set<string> {
   const text = readFileSync(placeOf(file), 'utf8').replace(/^ *```[\s\S]*?^ *```/gm, '');
   const anchors = new Set<string>();
@@ -55,7 +55,7 @@ describe('links between pages', () => {
     expect(pages.flatMap(brokenLinks)).to.deep.equal([]);
   });
 
-  it('reach every page of docs from docs/README.md or from a page that it names', () => {
+  it('lead to every page of docs from docs/README.md, directly or through other pages', () => {
     const linked = new Set<string>();
     const follow = (file: string): void => {
       if (linked.has(file)) return;
@@ -68,7 +68,7 @@ describe('links between pages', () => {
     expect(pages.filter((page) => page.startsWith('docs/') && !linked.has(page))).to.deep.equal([]);
   });
 
-  it('number each decision once', () => {
+  it('are unambiguous for decisions, because each decision has its own number', () => {
     const numbers = pages.flatMap((page) => /^docs\/adr\/(\d{4})-/.exec(page)?.[1] ?? []);
     expect(numbers.length).to.be.above(20);
     expect(numbers).to.deep.equal([...new Set(numbers)]);

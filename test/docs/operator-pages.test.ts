@@ -1,4 +1,4 @@
-/** docs/how-to: the pages name everything that an operator must set up or can look up. */
+/** Tests that pages of docs/how-to name everything that an operator must set up or may look up. */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const [deploy, operate, findRun] = ['deploy', 'operate', 'find-a-run'].map((page
   read(`docs/how-to/${page}.md`),
 ) as [string, string, string];
 
-/** The permission that each command of the S3 client needs. */
+/** The S3 permission that each command of the S3 client needs. */
 const permissions: Readonly<Record<string, readonly string[]>> = {
   GetObjectCommand: ['s3:GetObject', 's3:ListBucket'],
   HeadObjectCommand: ['s3:GetObject', 's3:ListBucket'],
@@ -29,8 +29,8 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
   CompleteMultipartUploadCommand: ['s3:PutObject'],
 };
 
-describe('the pages for operators', () => {
-  it('deploy: names every search attribute, and every required variable', () => {
+describe('pages for operators', () => {
+  it('name every search attribute and every required variable (deploy)', () => {
     const attributes = /search attributes of type Keyword \((.+?)\)/.exec(deploy)?.[1] ?? '';
     expect(attributes.match(/\w+/g)).to.deep.equal([...searchAttributes]);
     let problems: readonly string[] = [];
@@ -44,7 +44,7 @@ describe('the pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(missing);
   });
 
-  it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
+  it('give the key of the buckets a permission for every S3 command of the service (deploy)', () => {
     const stores = ['platform/infra/store/object-store.ts', 'platform/infra/store/part-store.ts'].map(read).join('\n');
     const sentCommands = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sentCommands]);
@@ -54,7 +54,7 @@ describe('the pages for operators', () => {
     ]);
   });
 
-  it('deploy: names every extension of Postgres that a migration requires', () => {
+  it('name every extension of Postgres that a migration requires (deploy)', () => {
     const migrations = globSync('entities/migrations/*.ts', { cwd: projectDirectory }).map(read).join('\n');
     const required = [...migrations.matchAll(/requireExtension\(queryRunner, '(\w+)'\)/g)].map(([, name]) => name);
     expect(required).to.have.length.above(0);
@@ -62,7 +62,7 @@ describe('the pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(required);
   });
 
-  it('operate: says what to do for every reason that pauses a campaign', () => {
+  it('name a remedy for every reason that pauses a campaign (operate)', () => {
     const [, campaigns = ''] = operate.split('\n## Campaigns\n');
     const [table = ''] = campaigns.split('\n## ');
     const rows = table.split('\n').filter((line) => line.startsWith('| `paused`'));
@@ -70,12 +70,12 @@ describe('the pages for operators', () => {
     expect(named.filter((name) => name !== 'paused' && name !== 'pause_reason')).to.have.members([...pauseReasons]);
   });
 
-  it('operate: names every task queue', () => {
+  it('name every task queue (operate)', () => {
     const queues = /names the queues of a worker, separated by commas: (.+?)\./.exec(operate)?.[1] ?? '';
     expect(queues.match(/[\w-]+/g)).to.deep.equal([...taskQueues]);
   });
 
-  it('find a run: explains what a run of every workflow waits for', () => {
+  it('explain what a run of every workflow waits for (find a run)', () => {
     const ids = [...findRun.matchAll(/^\| `([\w-]+)\/…` \|/gm)].map(([, id]) => id);
     expect(ids).to.have.members(Object.values(workflowTypes).map(({ id }) => id));
   });

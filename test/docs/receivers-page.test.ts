@@ -1,4 +1,4 @@
-/** docs/how-to/receive-webhooks.md compared with the code: its files, the numbers of DEL-1 to DEL-8, and the signature. */
+/** Compares docs/how-to/receive-webhooks.md with the code: its files, the numbers of DEL-1 to DEL-8, and the signature. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const exampleText = (file: string) => readFileSync(path.join(examplesDirectory, 
 
 const unitsMs: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000 };
 
-/** `30 minutes` → milliseconds. */
+/** Converts a text such as `30 minutes` to milliseconds. */
 function duration(text: string): number {
   const [, count, unit = ''] = /^(\d+) (second|minute|hour)s?$/.exec(text) ?? [];
   return Number(count) * (unitsMs[unit] ?? Number.NaN);
@@ -30,7 +30,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(blocks.filter((block) => !files.some((text) => text.includes(block)))).to.deep.equal([]);
   });
 
-  it('has a target for every link, and links every example file', () => {
+  it('links only to existing files and headings, and to every example file', () => {
     const links = [...page.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(
       ([, heading = '']) =>
@@ -47,7 +47,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('has the table of attempts of DEL-3', () => {
+  it('contains the table of attempts of DEL-3', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
@@ -73,7 +73,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(page).to.include(`failing for **${failingMs / 86_400_000} days** without an accepted message`);
   });
 
-  it('signs the example message like the service', () => {
+  it('shows the signature that the service would give the example message', () => {
     const { secret, headers, body } = JSON.parse(exampleText('signed-message.json')) as {
       secret: string;
       headers: Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
@@ -85,7 +85,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
   });
 
-  it('accepts the service’s signatures with the library and the code of the page', async () => {
+  it('contains a library call and code that accept the service’s signatures', async () => {
     const secret = newSecret();
     const before = process.env['WEBHOOK_SECRET'];
     process.env['WEBHOOK_SECRET'] = secret;

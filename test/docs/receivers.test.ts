@@ -1,4 +1,4 @@
-/** The example receivers, tested with messages that are signed like the service's messages (SIG-1 to SIG-3). */
+/** Tests the example receivers with messages that are signed like the service's messages (SIG-1 to SIG-3). */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const minute = 60_000;
 
-/** A message as the service sends it; `data` goes into the body. */
+/** Returns a message as the service sends it, with `data` in its body. */
 function message(data: object = {}): { id: string; body: string } {
   const id = randomUUID();
   const occurredAt = new Date().toISOString();
@@ -59,7 +59,7 @@ for (const example of examples) {
     });
     const send = ({ id, body }: { id: string; body: string }, secrets = [secret], at = Date.now()) =>
       post(body, sign(id, body, secrets, at));
-    /** The number of times that a message was handled, once all earlier messages were handled. */
+    /** Returns how often the receiver handled a message, after it has handled all earlier messages. */
     const timesHandled = async (id: string): Promise<number> => {
       const last = message();
       expect(await send(last)).to.equal(204);
@@ -77,7 +77,7 @@ for (const example of examples) {
       await receiver.untilHandled(posted.id);
     });
 
-    it('accepts messages that the library of Standard Webhooks signs', async () => {
+    it('accepts messages that the Standard Webhooks library signs', async () => {
       const { id, body } = message();
       const at = new Date();
       const status = await post(body, {
@@ -103,7 +103,7 @@ for (const example of examples) {
       expect(await post(body, { ...headers, 'webhook-signature': `${unknown} ${signature}` })).to.equal(204);
     });
 
-    it('answers a duplicate with 2xx and handles it once, also at the same time', async () => {
+    it('answers a duplicate with 2xx and handles the message once, even if both arrive simultaneously', async () => {
       const posted = message();
       expect(await send(posted)).to.equal(204);
       expect(await send(posted, [secret], Date.now() + 1_000)).to.equal(204);
@@ -114,7 +114,7 @@ for (const example of examples) {
       expect(await timesHandled(doubled.id)).to.equal(1);
     });
 
-    it('verifies the raw bytes: any spacing, multibyte characters, 200 KB', async () => {
+    it('verifies the raw bytes of bodies with any spacing, multibyte characters or 200 KB', async () => {
       const id = randomUUID();
       const spaced = `{ "type":"student.updated",\n  "id" : "${id}", "data":{"name":"Zo\\u00eb 学生 🎓"} }\n`;
       expect(await post(Buffer.from(spaced), sign(id, spaced))).to.equal(204);
@@ -130,7 +130,7 @@ for (const example of examples) {
       await expectRefused(await post(body.replace('10', '99'), sign(id, body)), id);
     });
 
-    it('refuses a message whose id or timestamp differs from the signed one', async () => {
+    it('refuses a message whose id or timestamp differs from the signed values', async () => {
       const { id, body } = message();
       const headers = sign(id, body);
       const other = randomUUID();
@@ -183,7 +183,7 @@ for (const example of examples) {
       expect(await timesHandled(id)).to.equal(0);
     });
 
-    it('accepts the genuine message after a refused message with its id', async () => {
+    it('accepts a genuine message after it refused a false message with the same id', async () => {
       const posted = message();
       await expectRefused(await send(posted, [newSecret()]), posted.id);
       expect(await send(posted)).to.equal(204);
@@ -208,7 +208,7 @@ for (const example of examples) {
       expect(await send(message())).to.equal(204);
     });
 
-    it('accepts what send.mjs sends, and refuses it with another secret', async () => {
+    it('accepts messages from send.mjs, and refuses them with another secret', async () => {
       const run = async (withSecret: string): Promise<{ code: number | null; printed: string }> => {
         const child = spawn(process.execPath, [path.join(examplesDirectory, 'send.mjs'), receiver.url], {
           env: { WEBHOOK_SECRET: withSecret },

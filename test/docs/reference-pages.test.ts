@@ -8,7 +8,7 @@ const variables = variablesIn(declarations);
 const names = variables.map(({ name }) => name);
 const ofSecrets = variables.flatMap(({ name, isSecret }) => (isSecret ? [fileOf(name)] : []));
 
-/** The names of all variables that a process reads. */
+/** Returns the names of all variables that a process reads. */
 function variablesRead(): string[] {
   const readVariables = new Set<string>();
   const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void readVariables.add(String(name)) });
@@ -54,7 +54,7 @@ describe('docs/reference/configuration.md', () => {
     ]);
   });
 
-  it('names the values of each choice, like the error of the configuration', () => {
+  it('names the values of each choice in the words of the configuration’s error message', () => {
     const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));

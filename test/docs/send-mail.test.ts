@@ -1,4 +1,4 @@
-/** docs/how-to/send-mail.md and docs/reference/mail-notices.md compared with the API: each of their requests, in order. */
+/** Sends each request of docs/how-to/send-mail.md and docs/reference/mail-notices.md to the API, in order. */
 import { expect } from 'chai';
 import { rules } from '../../api/rate-limits/rules.policy.ts';
 import { campaignConnections } from '../../platform/infra/smtp/smtp-hand-over.ts';
@@ -37,7 +37,7 @@ describe('docs/how-to/send-mail.md', () => {
     await served.close();
   });
 
-  it('contains only requests that the API accepts in their order', async () => {
+  it('contains only requests that the API accepts in the order of the page', async () => {
     const club = await buildClub();
     const { id: studentId } = await buildStudent(club.id);
     const known = new Map([
@@ -81,7 +81,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(counts, 'canceled before it began').to.deep.equal([]);
   });
 
-  it('lists notices that the API accepts, and an SNS rate within the limit of the path', async () => {
+  it('contains notices that the API accepts, and an SNS rate within the rate limit of their path', async () => {
     const [event = ''] = blocksOf(reference, 'json').filter((block) => block.includes('"events"'));
     const answer = await callAt(served.base, 'POST', `/webhooks/mail/${noticeToken}`, { raw: event });
     expect(answer.status).to.equal(202);
@@ -94,7 +94,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(page).to.include(`the path takes ${bound?.limit} requests a minute`);
   });
 
-  it('names every status, and the connections of a worker', () => {
+  it('names every status and the number of connections of a worker', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows).to.include.members([...recipientStatuses]);
     expect(page).to.include(`on ${campaignConnections} connections`);

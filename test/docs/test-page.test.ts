@@ -1,4 +1,4 @@
-/** test/README.md: its examples are excerpts of the tests that it names. */
+/** Tests that the examples in test/README.md are excerpts of the tests that the page names. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
@@ -9,7 +9,7 @@ const examples = [...page.matchAll(/^`([^`]+\.ts)`:\n\n```ts\n([\s\S]*?)^```$/gm
   code,
 }));
 
-describe('the page about tests', () => {
+describe('test/README.md', () => {
   it('has an example for each kind of test', () => {
     const kinds = [...page.matchAll(/^### (.+)$/gm)].map(([, kind]) => kind);
     expect(examples).to.have.length(kinds.length);

@@ -1,4 +1,4 @@
-/** Names of constraints in new migrations. An operator reads them in errors of Postgres, so each is written by hand. */
+/** Tests that a person has named each constraint in new migrations. Operators read these names in errors of Postgres. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
@@ -6,11 +6,11 @@ import { expect } from 'chai';
 const lastWithHashes = 1_795_765_000_100;
 const directory = new URL('../../entities/migrations/', import.meta.url);
 
-/** @returns the derived names in a text */
+/** @returns the constraint names in the text that TypeORM derived by a hash */
 const hashes = (text: string) => text.match(/\b[A-Z]+_[0-9a-f]{20,}\b/g) ?? [];
 
 describe('the constraints of new migrations', () => {
-  it('have names that a person wrote', () => {
+  it('contain no names that TypeORM derived', () => {
     const later = readdirSync(directory).filter((file) => Number.parseInt(file, 10) > lastWithHashes);
     const found = later.flatMap((file) =>
       hashes(readFileSync(new URL(file, directory), 'utf8')).map((name) => `${file}: ${name}`),
@@ -21,7 +21,7 @@ describe('the constraints of new migrations', () => {
     ).to.deep.equal([]);
   });
 
-  it('would be found with a derived name', () => {
+  it('are found if they contain a name that TypeORM derived', () => {
     const statement = 'CREATE TABLE "tags" ("id" uuid, CONSTRAINT "PK_6a6ac0efdf2d2e09bef23e5c2d8" PRIMARY KEY ("id"))';
     expect(hashes(statement)).to.deep.equal(['PK_6a6ac0efdf2d2e09bef23e5c2d8']);
     expect(hashes(statement.replace('PK_6a6ac0efdf2d2e09bef23e5c2d8', 'tags_pkey'))).to.deep.equal([]);

@@ -18,7 +18,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { createLogger } from '../../platform/infra/process.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
-/** The last bytes that a Postgres server sends if it is killed at the moment when it has accepted a connection. */
+/** The bytes that a Postgres server sends if it is killed just after it has accepted a connection. */
 const welcomeAndFarewell = Buffer.concat([
   message('R', Buffer.alloc(4)), // AuthenticationOk
   message('Z', Buffer.from('I')), // ReadyForQuery
@@ -26,7 +26,7 @@ const welcomeAndFarewell = Buffer.concat([
 ]);
 
 describe('a connection to Postgres', () => {
-  it('fails its query, and not the process, if it breaks during the connect', async () => {
+  it('is refused, and does not end the process, if the server ends while the connection begins', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(welcomeAndFarewell));
@@ -46,7 +46,7 @@ describe('a connection to Postgres', () => {
     server.close();
   });
 
-  it('fails a query that waits longer than the configured time; tests wait for 15 s', async () => {
+  it('fails a query that waits for a connection longer than the limit, which is 15 s in tests', async () => {
     const { url } = readConfig((await testStack()).environment).database;
     expect(createDataSource({ url, poolSize: 1, connectWithinMs: 100 }, 'club-test').options).to.include({
       connectTimeoutMS: 100,
@@ -55,7 +55,7 @@ describe('a connection to Postgres', () => {
     const source = await createDataSource({ url, poolSize: 1, connectWithinMs: 15_000 }, 'club-test').initialize();
     const pool = (source.driver as unknown as { master: Pool & { options: PoolOptions } }).master;
     expect(pool.options.connectionTimeoutMillis).to.equal(15_000);
-    pool.options.connectionTimeoutMillis = 100; // Only now, because on a busy machine the first connection takes longer.
+    pool.options.connectionTimeoutMillis = 100; // Set after the first connection, which takes longer on a busy machine.
     const runner = source.createQueryRunner();
     await runner.connect();
     const answer = source.query('SELECT 1').catch((error: Error) => error.message);
@@ -66,14 +66,14 @@ describe('a connection to Postgres', () => {
 
   describe('in a pool with shares', () => {
     let source: DataSource;
-    beforeEach('Four connections, one of them for records.', async () => {
+    beforeEach('open a pool of four connections, one of them reserved for records', async () => {
       const { url } = readConfig((await testStack()).environment).database;
       const options = { reserved: 1, Pool: SharedPool };
       source = await createDataSource({ url, poolSize: 4 }, 'club-test', options).initialize();
     });
     afterEach(() => source.destroy());
 
-    /** Holds this number of connections. @returns gives them back */
+    /** Takes this number of connections. @returns a function that releases them */
     async function hold(count: number): Promise<() => Promise<unknown>> {
       const runners = Array.from({ length: count }, () => source.createQueryRunner());
       await Promise.all(runners.map((runner) => runner.connect()));
@@ -82,7 +82,7 @@ describe('a connection to Postgres', () => {
     const ask = () => source.query('SELECT 1 AS one');
     const answered = [{ one: 1 }];
 
-    it('is used only by records if it is reserved for them (ENG-18)', async () => {
+    it('is used only to record results if it is reserved for records (ENG-18)', async () => {
       const release = await hold(3);
       let isServed = false;
       const more = ask().then(() => (isServed = true));
@@ -92,7 +92,7 @@ describe('a connection to Postgres', () => {
       expect(await more).to.equal(true);
     });
 
-    it('is used by a club, in its requests and its steps, up to half of all connections (ENG-17)', async () => {
+    it('is given to requests and steps of one club up to half of all connections (ENG-17)', async () => {
       const [club, other] = [newId(), newId()];
       const step = async (fairnessKey: string) =>
         stepsForClubs({ info: { priority: { fairnessKey } } }).inbound?.execute?.({} as never, ask);
@@ -124,8 +124,8 @@ describe('a connection to Postgres', () => {
       await release();
     });
 
-    describe('is not delayed for shared work by a club that has used its share (ENG-17):', () => {
-      /** @param query asks Postgres @returns begins what is shared */
+    describe('is available to shared work that a club starts after it has used its share (ENG-17)', () => {
+      /** @param query a query to Postgres @returns a function that starts the shared work */
       type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
       const shared: Record<string, Shared> = {
         'the NOTIFY to relays': (query, onError) => createNotifier({ query } as unknown as DataSource, onError).notify,
@@ -164,7 +164,7 @@ describe('a connection to Postgres', () => {
   });
 });
 
-/** A message of Postgres' protocol: a letter, the length of the rest including itself, and the rest. */
+/** Returns a message of Postgres' protocol: a letter, the length of the length field and the content, and the content. */
 function message(letter: string, content: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.length + content.length);

@@ -25,7 +25,7 @@ describe('a Postgres extension that the schema needs', () => {
     }
   };
 
-  it('is named with its remedy in the error if Postgres lacks it', async () => {
+  it('is named with a remedy in the error if the server does not have the extension', async () => {
     const message = await refusalOf('pg_absent');
     expect(message).to.match(
       /^The schema needs the extension pg_absent of Postgres\. Install it on the database server/,
@@ -33,7 +33,7 @@ describe('a Postgres extension that the schema needs', () => {
     expect(message).to.contain('extension "pg_absent" is not available');
   });
 
-  it('is named with its remedy if the role may not create it, and needs nothing more once it exists', async () => {
+  it('is named with a remedy if the role may not create it, and causes no error once it exists', async () => {
     const role = `limited_${newId().replaceAll('-', '')}`;
     await source.query(`CREATE ROLE ${role}`);
     expect(await refusalOf('pg_trgm', role)).to.match(/CREATE EXTENSION pg_trgm in this database.*permission denied/s);

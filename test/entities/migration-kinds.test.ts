@@ -1,5 +1,5 @@
-/** Version N runs beside version N−1. Each migration only expands the schema, or states the version that it needs
- * (docs/how-to/upgrade.md). */
+/** Tests that each migration only expands the schema, or states the version that it needs. During an upgrade, version N runs beside
+ * version N−1 (docs/how-to/upgrade.md). */
 import { expect } from 'chai';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isContraction } from '../../entities/contraction.ts';
@@ -8,11 +8,11 @@ import { Secret } from '../../platform/core/secret.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticed } from './migration-kinds.ts';
 
-/** Up to this migration, a deployment stopped the service. */
+/** The last migration of the time when a deployment stopped the service. */
 const last = 'WebhookPartitions1795700000000';
 const timeOf = (name: string) => Number(/\d{13}$/.exec(name)?.[0]);
 
-/** A migration with these statements. */
+/** Returns a migration with these statements. */
 const of = (text: string, transaction?: false): MigrationInterface & { transaction?: boolean } => ({
   ...(transaction === false && { transaction }),
   up: (queryRunner: QueryRunner) => queryRunner.query(text) as Promise<void>,
@@ -26,7 +26,7 @@ describe('migrations', () => {
     all = createDataSource({ url, poolSize: 1 }, 'club-test').options.migrations as unknown as typeof all;
   });
 
-  it('only expand the schema, so that older processes notice nothing, or state the version that they need', async () => {
+  it('only expand the schema without an effect on older processes, or state the version that they need', async () => {
     const later = all.filter(({ name }) => timeOf(name) > timeOf(last)).map((Migration) => new Migration());
     expect(later.length).to.be.at.least(1);
     await eachCase(later, async (migration) => {
@@ -35,7 +35,7 @@ describe('migrations', () => {
     });
   });
 
-  it('are harmless if they only add', async () => {
+  it('are harmless if they only add to the schema', async () => {
     const harmless = [
       'CREATE TABLE "a" ("id" uuid NOT NULL REFERENCES clubs); CREATE UNIQUE INDEX "a_x" ON "a" ("id"); ALTER TABLE "a" ADD "n" integer NOT NULL',
       'ALTER TABLE "clubs" ADD "n" integer',
@@ -53,7 +53,7 @@ describe('migrations', () => {
     expect(await noticed(of(anew, false))).to.deep.equal([]);
   });
 
-  it('are not harmless if they remove, rename, rewrite or hold a lock', async () => {
+  it('are not harmless if they remove or rename something, rewrite a table or hold a lock', async () => {
     const unknown = 'it is not known to be harmless';
     const cases = [
       ['DROP TABLE "a"', unknown],

@@ -1,4 +1,4 @@
-/** The effect of a migration on the version that runs beside it: no effect, or the statements that it would notice. */
+/** Finds the statements of a migration that would disturb processes of the previous version, which run at the same time. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** @returns the statements of a migration that older processes would notice, each with the reason; an empty list if the migration only
@@ -13,13 +13,13 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   };
   await migration.up(recorder as unknown as QueryRunner);
   const created = new Set<string>();
-  /** Created again if an interrupted run has left it incomplete. */
+  /** Indexes that the migration drops and creates again, because an interrupted run may have left them incomplete. */
   const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
   const isMadeAnew = (statement: string) => {
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
-  /** Dropped because a check with the same name replaces it. The new check must allow everything that the former check allowed. */
+  /** CHECK constraints that the migration replaces under the same name. The new constraint must allow all that the old one allowed. */
   const checks = statements.map((statement) =>
     nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
   );
@@ -38,7 +38,7 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   });
 }
 
-/** Statements, without comments and with single blanks; bodies of functions stay whole. */
+/** Splits a text into statements without comments and with single blanks. A function body remains inside its statement. */
 function split(text: string): string[] {
   const bodies: string[] = [];
   return text
@@ -52,7 +52,7 @@ function split(text: string): string[] {
 const nameIn = (statement: string, pattern: RegExp): string | undefined =>
   pattern.exec(statement)?.[1]?.replaceAll('"', '').replace(/\($/, '').toLowerCase();
 
-/** Statements that older processes never notice, whatever the table. */
+/** Statements that never disturb older processes, for any table. */
 const harmless = [
   /^CREATE (UNLOGGED )?TABLE /i,
   /^CREATE (OR REPLACE )?(FUNCTION|TRIGGER|VIEW) /i,
@@ -64,7 +64,7 @@ const harmless = [
   /^ALTER SEQUENCE \S+ OWNED BY /i,
 ];
 
-/** Parts of ALTER TABLE that block no transaction. */
+/** Parts of ALTER TABLE that block no other transaction. */
 const harmlessAlterations = [
   /^ALTER (COLUMN )?\S+ (SET DEFAULT|DROP NOT NULL|SET STATISTICS|SET COMPRESSION|SET STORAGE) ?/i,
   /^ADD CONSTRAINT .* NOT VALID$/i,
@@ -92,7 +92,7 @@ function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone:
   return harmless.some((pattern) => pattern.test(statement)) ? undefined : 'it is not known to be harmless';
 }
 
-/** The parts of an ALTER TABLE, which commas outside of brackets separate. */
+/** Returns the parts of an ALTER TABLE statement. Commas outside of brackets separate them. */
 function alterations(what: string): string[] {
   const parts: string[] = [''];
   let depth = 0;

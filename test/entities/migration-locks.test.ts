@@ -5,7 +5,7 @@ import { migrate } from '../../commands/migrate.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
-/** Needs an exclusive lock on the table for a moment, like most migrations that only add. */
+/** A migration that needs an exclusive lock on the table for a moment, like most migrations that only add columns. */
 class AddsPlace1799000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('ALTER TABLE clubs ADD place integer');
@@ -16,7 +16,7 @@ class AddsPlace1799000000000 implements MigrationInterface {
 describe('a migration beside a long read of its table', () => {
   let source: DataSource;
   let patient: DataSource;
-  before('a database for this test alone, and a pending migration', async () => {
+  before('create a database for this test only, with a pending migration', async () => {
     source = await scratchDatabase();
     await migrate(source);
     const { url } = source.options as { url: string };
@@ -41,7 +41,7 @@ describe('a migration beside a long read of its table', () => {
     const migrated = migrate(patient);
     try {
       while (!(await waiting()));
-      // A query behind the migration. A session of the service gives up after 5 s.
+      // This query waits for the lock of the migration. A session of the service would stop waiting after 5 s.
       expect(await source.query('SELECT count(*)::int AS count FROM clubs')).to.deep.equal([{ count: 0 }]);
       const columns = await source.query<unknown[]>(
         `SELECT 1 FROM information_schema.columns WHERE table_name = 'clubs' AND column_name = 'place'`,

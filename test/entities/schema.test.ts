@@ -23,7 +23,7 @@ describe('entities/migrations', () => {
       )
       .then((rows) => rows.map(({ name }) => name));
 
-  it('run each file of the folder', async () => {
+  it('include every file of the folder', async () => {
     const files = (await readdir(path.join(projectDirectory, 'entities/migrations'))).toSorted();
     const timeOf = (name: string) => /\d{13}/.exec(name)?.[0] ?? '';
     const registered = source.migrations.map((migration) => timeOf(migration.constructor.name));
@@ -36,7 +36,7 @@ describe('entities/migrations', () => {
     expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());
   });
 
-  it('run once, and do nothing at a second call', async () => {
+  it('run at the first call, and do nothing at the second call', async () => {
     expect(await migrate(source)).to.deep.equal([]);
   });
 
@@ -50,7 +50,7 @@ describe('entities/migrations', () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
   });
 
-  it('run once if three calls run at the same time', async () => {
+  it('run once for three simultaneous calls', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     const migrationNames = await Promise.all([migrate(source), migrate(source), migrate(source)]);
     expect(migrationNames.flat()).to.have.length(source.migrations.length);

@@ -6,7 +6,7 @@ import { socketThatNoticesSilence } from '../../entities/data-source.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 
 describe('a connection to Postgres', () => {
-  it('is closed if the other end becomes silent, and its query fails', async () => {
+  it('is closed if the server becomes silent, and the running query fails', async () => {
     const { environment } = await testStack();
     const url = new URL(environment['DATABASE_URL'] ?? '');
     const real = { port: Number(url.port), host: url.hostname };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 
 describe('test/run/files', () => {
-  it('runs the longest files first, and unknown files before them', () => {
+  it('runs files without a measured duration first, and then the longest files', () => {
     const durations = { 'a.test.ts': 1, 'b.test.ts': 3, 'c.test.ts': 2 };
     expect(longestFirst(['a.test.ts', 'b.test.ts', 'new.test.ts', 'c.test.ts'], durations)).to.deep.equal([
       'new.test.ts',
@@ -12,7 +12,7 @@ describe('test/run/files', () => {
     ]);
   });
 
-  it('returns the same order for the same seed, another order for another seed, and every file', () => {
+  it('returns all files in an order that depends only on the seed', () => {
     const files = testFiles();
     expect(shuffled(files, 7)).to.deep.equal(shuffled(files, 7));
     expect(shuffled(files, 7)).not.to.deep.equal(shuffled(files, 8));
@@ -24,7 +24,7 @@ describe('test/run/files', () => {
     expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
   });
 
-  it('counts a file as quick up to one second, and a file without a measurement', () => {
+  it('counts a file as quick if it takes at most one second or has no measurement', () => {
     const durations = { 'a.test.ts': 1, 'b.test.ts': 1.1 };
     expect(['a.test.ts', 'b.test.ts', 'new.test.ts'].map((file) => isQuick(file, durations))).to.deep.equal([
       true,

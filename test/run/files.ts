@@ -1,5 +1,5 @@
-/** Selects the test files of a run, and their order. */
-import fs, { existsSync, readFileSync } from 'node:fs'; // globSync is imported from its module, so that an older Node can still print the version message.
+/** Selects the test files of a run, and sorts them. */
+import fs, { existsSync, readFileSync } from 'node:fs'; // globSync is not imported by name, so that an older Node can still print the version message.
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
@@ -9,7 +9,7 @@ export function testFiles(): string[] {
   return fs.globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
 }
 
-/** A file that imports one of these starts processes, or uses a stack that the run server (server.ts) shares. */
+/** A test that imports one of these modules starts processes, or uses the shared stack of the run server (server.ts). */
 const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack/stack.ts', 'dev/components.ts', 'dev/start.ts'];
 const importing = /\bfrom '(\.[^']+)'/g;
 
@@ -31,7 +31,7 @@ export function reaches(file: string, modules: readonly string[], reachable = ne
   return does;
 }
 
-/** A text that only looks like an import, in a test about imports, names no file. */
+/** Returns the imported files. A text in a test may look like an import. Its file does not exist, so the import is ignored. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(projectDirectory, file), 'utf8');
   return [...text.matchAll(importing)]
@@ -39,15 +39,15 @@ function importsOf(file: string): string[] {
     .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target) && existsSync(path.join(projectDirectory, target)));
 }
 
-/** `npm test -- --unit` takes a few seconds in total, so it leaves out files that read hostile PDFs or wait for sockets. */
+/** `npm test -- --unit` must take only a few seconds in total, so it omits files that read hostile PDFs or wait for sockets. */
 const quickSeconds = 1;
 
-/** @param durations a file without an entry counts as quick */
+/** @param durations the measured durations; a file without an entry counts as quick */
 export function isQuick(file: string, durations: Durations): boolean {
   return (durations[file] ?? 0) <= quickSeconds;
 }
 
-/** Files without an entry come first, because they may be long. Then the longest, so that no process ends with a long file. */
+/** Sorts files without an entry first, because they may be long. Long files come before short files, so that none of them starts late. */
 export function longestFirst(files: readonly string[], durations: Durations): string[] {
   const secondsOf = (file: string) => durations[file] ?? Number.POSITIVE_INFINITY;
   return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));

@@ -12,7 +12,7 @@ describe('test/run/hooks', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** Returns the output of mocha for these tests, with our hooks and without a stack. */
+  /** Returns the output of mocha for these tests, with the hooks of test/run/hooks.ts and without a stack. */
   const run = (tests: string, further: readonly string[] = []) => {
     const file = path.join(directory, 'some.test.mjs');
     writeFileSync(file, tests);

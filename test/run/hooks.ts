@@ -29,11 +29,11 @@ export async function mochaGlobalTeardown(): Promise<void> {
 /** The minimum timeout of a test. Files and tests may set a longer one. */
 const leastTimeLimitMs = 60_000;
 
-recordStatements(); // in every process of the run
+recordStatements(); // This line runs in every process of the run.
 
 let fileStart = { at: 0, cpu: process.cpuUsage() };
 
-/** Run in every process. If files run in several processes, `beforeAll` and `afterAll` belong to each file. */
+/** Hooks that run in every process. In a parallel run, `beforeAll` and `afterAll` run once for each file. */
 export const mochaHooks = {
   beforeAll: async function checkFile(this: Context): Promise<void> {
     fileStart = { at: performance.now(), cpu: process.cpuUsage() };
@@ -41,7 +41,7 @@ export const mochaHooks = {
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
-    this.timeout(120_000); // The first files wait for the stack, and their own hooks have a shorter timeout.
+    this.timeout(120_000); // The first files wait until the stack has started, which may take longer than their own hooks allow.
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
     if (base && !file.startsWith('..') && !isUnitTest(file)) {
@@ -50,7 +50,7 @@ export const mochaHooks = {
     }
   },
   beforeEach: function giveTime(this: Context): void {
-    // Time limits end tests that hang. A test that continues after its limit disturbs the next tests, so a busy machine gets time.
+    // Time limits end tests that hang. They are long, because a slow test that continues after its limit disturbs the next tests.
     const test = this.currentTest;
     if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), leastTimeLimitMs));
   },
@@ -59,7 +59,7 @@ export const mochaHooks = {
     await testEnded();
   },
   afterAll: async function endFile(this: Context): Promise<void> {
-    this.timeout(60_000); // Open connections of a file may take a moment to close.
+    this.timeout(60_000); // The open connections of the file may need some time to close.
     await fileEnded();
     const timings = process.env['TEST_TIMINGS'];
     if (!timings) return;
@@ -74,8 +74,8 @@ export const mochaHooks = {
 };
 
 /**
- * A generated test reports which case failed. The cause of its error says why, but mocha does not pass the cause to another process, so it
- * is added to the message.
+ * Adds the cause of an error to its stack. The error of a generated test names the case, and its cause names the reason. In a parallel
+ * run, mocha does not transfer the cause from a test process.
  */
 function tellCause(error: Error | undefined): void {
   if (error?.cause instanceof Error) error.stack = `${error.stack}\n\n  Caused by ${error.cause.stack}`;

@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs all test files, longest first, in one process more than the machine has cores. Arguments:
+ * `npm test` runs all test files, the longest first. It starts one process more than the machine has cores. Arguments:
  *
  *   --grep words   some tests; files that contain these words come first
  *   test/….test.ts some files
@@ -9,8 +9,8 @@
  *   --durations    writes test/run/durations.json anew
  *   --budgets      runs nothing; fails if a file of the last run took longer than its budget in durations.json
  *
- * Other arguments are for mocha. Files with a failure run a second time, so that a flaky test can be distinguished from a
- * broken test. Both fail the run.
+ * Mocha receives all other arguments. Files with a failure run a second time, to distinguish a flaky test from a broken test. Both kinds
+ * of failure fail the run.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ const ours = new Set(['unit', 'durations', 'budgets', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
-/** Files that kill workers wait until leases and heartbeats expire. Meanwhile other files use their core. */
+/** The number of additional processes. They use the cores while files that kill workers wait for leases and heartbeats to expire. */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
@@ -65,13 +65,13 @@ if (first === undefined) {
       process.stdout.write(`${line}\n`);
     }
   }
-  process.stdout.write(readFileSync(crashesFile, 'utf8')); // crashes of the stack's servers, which may explain many failures
+  process.stdout.write(readFileSync(crashesFile, 'utf8')); // Crashes of the stack's servers may explain many failures.
   if (values.durations === true && first.failed === 0) writeDurations(readTimings());
   process.stdout.write(`\n${closingLine(first)}\n`);
   process.exitCode = Math.min(first.failed, 255);
 }
 
-/** @returns the exit code 0 @throws Problem that names each file over its budget */
+/** @returns the exit code 0 @throws Problem if files exceed their budgets; the problem names each of them */
 function checkBudgets(): number {
   const measured = readTimings();
   const over = overBudget(measured, committedDurations());
@@ -86,8 +86,8 @@ function checkBudgets(): number {
 }
 
 /**
- * Records the statements of the other files. Then it runs the file that checks their rows. A run with `--grep` makes no records, because
- * only a part of the tests runs.
+ * Runs the other files and records their statements. Then runs the file that checks the rows of these statements. A run with `--grep`
+ * records nothing, because only some tests run.
  */
 function runAndCheck(all: readonly string[]): Results | undefined {
   if (!all.includes(statementsTest) || all.length === 1 || values.grep !== undefined) {

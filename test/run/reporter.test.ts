@@ -37,7 +37,7 @@ describe('test/run/reporter', () => {
     expect(run(pass + pass)).to.deep.include({ last: '2 passed, 0 failed', end: '', status: 0 });
   });
 
-  it('counts failures, also of hooks, in the line and in the exit code', () => {
+  it('counts failed tests and failed hooks in the last line and in the exit code', () => {
     expect(run(pass + fail)).to.deep.include({ last: '1 passed, 1 failed', end: '', status: 1 });
     expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.include({
       last: '0 passed, 1 failed',
@@ -46,7 +46,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('counts skipped tests if there are any', () => {
+  it('ends with the number of skipped tests, if a test was skipped', () => {
     expect(run(`${pass}it.skip('c', () => {});`)).to.deep.include({
       last: '1 passed, 0 failed, 1 skipped',
       end: '',
@@ -54,7 +54,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('prints each repeated test, and fails the run if more than three were repeated', () => {
+  it('prints each test that was repeated, and fails the run if it repeated more than three tests', () => {
     const repeated = (title: string) =>
       `let n_${title} = 0; it('${title}', function () { this.retries(1); if (n_${title}++ === 0) throw new Error('now and then'); });`;
     const three = ['a', 'b', 'c'].map(repeated).join('');

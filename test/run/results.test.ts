@@ -13,7 +13,7 @@ describe('test/run/results', () => {
     expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('reports each failure, the cause of a known flake, and the action for a new flake', () => {
+  it('reports each flaky test with its failure and its known cause, or with the action for a new one', () => {
     const { failures } = resultsOf('known', 'new');
     expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
       'Flaky: known: no answer (a slow clock)',
@@ -21,7 +21,7 @@ describe('test/run/results', () => {
     ]);
   });
 
-  it('states a cause for each flake of the list', () => {
+  it('has a cause for each flaky test of test/flakes.json', () => {
     expect(knownFlakes().filter(({ title, cause }) => !title || !cause)).to.deep.equal([]);
   });
 
@@ -31,7 +31,7 @@ describe('test/run/results', () => {
     expect(failures.map(({ title }) => title)).to.deep.equal(['one', 'other']);
   });
 
-  it('ends with `N passed, N failed`, and mentions skipped tests only if there are any', () => {
+  it('closes a run with `N passed, N failed`, and with the number of skipped tests if it is not 0', () => {
     expect(closingLine(resultsOf('one'))).to.equal('5 passed, 1 failed');
     expect(closingLine({ ...resultsOf(), skipped: 2 })).to.equal('5 passed, 0 failed, 2 skipped');
   });

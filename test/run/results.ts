@@ -1,4 +1,4 @@
-/** The results that the reporter writes for the launcher, and their evaluation. */
+/** Evaluates the results that the reporter writes for the launcher. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -12,7 +12,7 @@ export interface Results {
   readonly failures: readonly { readonly title: string; readonly file: string; readonly message: string }[];
 }
 
-/** A flaky test, and the reason. It stays in test/flakes.json until it is corrected. */
+/** A flaky test, and the cause of its failures. The test stays in test/flakes.json until it is corrected. */
 interface Flake {
   readonly title: string;
   readonly cause: string;
@@ -34,13 +34,13 @@ export function knownFlakes(): Flake[] {
   return JSON.parse(readFileSync(flakesFile, 'utf8')) as Flake[];
 }
 
-/** Failures of the first run that did not repeat in the second. The first run still failed. */
+/** Returns the failures of the first run that did not repeat in the second run. They still fail the run. */
 export function flakyTests(first: Results, second: Results): Results['failures'] {
   const stillFailing = new Set(second.failures.map(({ title }) => title));
   return first.failures.filter(({ title }) => !stillFailing.has(title));
 }
 
-/** How each flaky test failed, and its known cause or what to do. */
+/** Returns a line for each flaky test: its failure, and the known cause or the required action. */
 export function flakeReport(flaky: Results['failures'], known: readonly Flake[]): string[] {
   return flaky.map(({ title, message }) => {
     const cause = known.find((flake) => flake.title === title)?.cause;

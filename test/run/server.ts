@@ -1,6 +1,7 @@
 /**
  * The stack that the processes of a test run share: one set of servers, one template database, and one bundle of the workflows. The first
- * process of the run serves them on the loopback. Each is created at the first request, so that tests of pure functions need none of them.
+ * process of the run serves this stack on the loopback interface. Each part is created at its first request, so tests of pure functions
+ * create nothing.
  */
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
@@ -19,9 +20,9 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
-/** The answer to a test process that asks for its part of the stack. */
+/** The answer to a test process that requests its part of the stack. */
 export interface Share {
-  /** For readConfig(): a separate database and namespace; the rest is shared. */
+  /** The environment for readConfig(). The database and the namespace belong to the process, and all other servers are shared. */
   readonly environment: Readonly<Record<string, string>>;
   /** The directory of the stack, with its certificate authority. */
   readonly directory: string;
@@ -41,11 +42,11 @@ const connectWithinMs = 15_000;
 
 /**
  * @param jobs the number of test processes
- * @param env a DATABASE_URL in it replaces the Postgres of the stack; its test databases are dropped at the end
+ * @param env the environment; a DATABASE_URL replaces the Postgres of the stack; the test databases there are dropped at the end
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
-  const givenDatabase = env['DATABASE_URL']; // Read now, because the files of a run with one process change their environment.
+  const givenDatabase = env['DATABASE_URL']; // Read now, because test files change the environment of a run with one process.
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -56,7 +57,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   const newDatabase = async (url: string, from: string) => {
     const name = `club_test_${process.pid}_${databases.length}`;
     databases.push(name);
-    // Copies files. The default, WAL_LOG, would write each page twice.
+    // FILE_COPY copies files. The default, WAL_LOG, would write each page twice.
     await administer(url, `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`);
     return withDatabase(url, name);
   };
@@ -119,7 +120,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     async stop() {
       server.closeAllConnections();
       server.close();
-      // A stack that did not start has stopped itself.
+      // If the stack failed to start, it has already stopped its servers.
       const started = await stack?.catch(() => undefined);
       for (const name of givenDatabase ? databases : []) {
         await administer(givenDatabase ?? '', `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
@@ -130,7 +131,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   };
 }
 
-/** The directory is created even without a stack, because the replay of histories needs none. */
+/** Bundles the workflows. The directory may not exist, because the replay of histories needs the bundle without a stack. */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeWorkflowBundle(file, new DefaultLogger('ERROR'));
@@ -141,7 +142,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Migrates the template to the newest schema. A copy of it takes a tenth of the time of the migrations. */
+/** Migrates the template database to the newest schema. A copy of the template takes a tenth of the time of the migrations. */
 async function migrateDatabase(url: string): Promise<void> {
   const source = await createDataSource(
     { url: new Secret(url), poolSize: 2, connectWithinMs },
@@ -173,7 +174,7 @@ function withDatabase(url: string, name: string): string {
 const namespaceOf = (job: number) => `test-${job}`;
 const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
 
-/** Removes the data of killed runs. The name of their directory contains the process id. */
+/** Removes the directories of killed runs. The name of such a directory contains the process id of the run. */
 async function removeLeftovers(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
   const dead = names

@@ -6,7 +6,7 @@ describe('test/run/timings', () => {
     expect(overBudget({ a: 11, b: 11.1 }, { a: 2, b: 2 })).to.deep.equal(['b took 11.1 s; its budget is 11.0 s.']);
   });
 
-  it('allows a new file 10 s until its seconds are committed', () => {
+  it('allows a new file 10 s until its duration is committed', () => {
     expect(overBudget({ a: 10, b: 10.1 }, {})).to.deep.equal(['b took 10.1 s; its budget is 10.0 s.']);
   });
 });

@@ -1,12 +1,12 @@
-/** The duration of each test file: in the last run, and in the committed table. */
+/** Reads the duration of each test file, from the last run and from the committed table. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** Seconds of each file, including hooks, by its path from the project's directory. */
+/** The seconds of each file, including its hooks, by the file's path from the project's directory. */
 export type Durations = Readonly<Record<string, number>>;
 
-/** One line for each file, written by the root hooks (hooks.ts) of the last run. */
+/** A file with one line for each test file. The root hooks (hooks.ts) of the last run wrote it. */
 export const timingsFile = path.join(projectDirectory, '.data', 'test-timings.jsonl');
 
 const durationsFile = path.join(projectDirectory, 'test', 'run', 'durations.json');
@@ -15,7 +15,7 @@ export function committedDurations(): Durations {
   return JSON.parse(readFileSync(durationsFile, 'utf8')) as Durations;
 }
 
-/** The timings of the last run. */
+/** Returns the durations of the last run. */
 export function readTimings(): Durations {
   const lines = readFileSync(timingsFile, 'utf8').split('\n').filter(Boolean);
   const measured = lines.map((line) => JSON.parse(line) as { file: string; ms: number });
@@ -31,7 +31,7 @@ export function writeDurations(durations: Durations): void {
 }
 
 /**
- * A file may take three times its committed seconds and five more. A busy machine needs that much, and a new slow hook soon exceeds it.
+ * A file may take three times its committed seconds plus five. This allows for a busy machine, but not for a new slow hook.
  */
 const noise = { factor: 3, seconds: 5 };
 /** The limit of a file without an entry in the table. */

@@ -1,4 +1,4 @@
-/** The titles of all tests. Each fits into one line of a report, and is in a test file. */
+/** Tests that each title fits into one line of a report, and is in a file that mocha runs. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,17 +6,17 @@ import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
-/** Recorders of histories and releases, which run by hand. Their titles say when. */
+/** Recorders of histories and releases, which a person runs. Their titles name the occasion. */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
-/** The fixed parts of a title. Inserted values of a template do not count. */
+/** Returns the fixed parts of a title, without the inserted values of a template. */
 function textOf(title: ts.Expression): string {
   if (ts.isStringLiteralLike(title)) return title.text;
   if (!ts.isTemplateExpression(title)) return '';
   return [title.head, ...title.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('…');
 }
 
-/** `describe`, `it`, or the result of a condition between `it` and `it.skip`. */
+/** Whether the call is `describe`, `it`, or the result of a condition between `it` and `it.skip`. */
 function isTitled(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === 'describe' || callee.text === 'it';
   if (ts.isPropertyAccessExpression(callee)) return isTitled(callee.expression);

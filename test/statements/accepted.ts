@@ -1,11 +1,11 @@
 /** Facts that the check of declared rows cannot know, and the reason why the declarations are right. */
 
-/** Columns that are never null though the table allows it. */
+/** Columns that are never null, although the table allows null. */
 export const neverNull: readonly { readonly column: string; readonly reason: string }[] = [
   { column: 'media.type', reason: 'generated from kind and provider, which are never null' },
 ];
 
-/** Rules of tables that no constraint states, in the words of one. */
+/** Rules of tables that no constraint states, written in the form of a constraint. */
 export const unstated: readonly { readonly table: string; readonly rule: string; readonly reason: string }[] = [
   {
     table: 'lessons',
@@ -15,21 +15,21 @@ export const unstated: readonly { readonly table: string; readonly rule: string;
   {
     table: 'automations',
     rule: "(status <> 'active'::text) OR (published_id IS NOT NULL)",
-    reason: 'a constraint states it for a list of states',
+    reason: 'the constraint names a list of states, which the check does not read',
   },
   {
     table: 'mails',
     rule: '(run_id IS NULL) = (step_id IS NULL)',
-    reason: 'a constraint states it beside a condition that the check passes over',
+    reason: 'the constraint contains another condition, so the check ignores the constraint',
   },
 ];
 
-/** Properties that are declared without null, by file and name. */
+/** Properties that are declared without null although the check expects null, by file and name. */
 export const acceptedNulls: readonly { readonly file: string; readonly property: string; readonly reason: string }[] = [
   {
     file: 'domain/access/enrollments/listing.ts',
     property: 'studentEmail',
-    reason: 'the removal of a student ends the enrollments as removed, and these are left out',
+    reason: 'the removal of a student also removes the enrollments, and the statement excludes removed enrollments',
   },
   {
     file: 'domain/assignments/submissions.ts',

@@ -1,4 +1,4 @@
-/** Checks the rows that the code declares for the statements of a run of the tests (recording.ts). */
+/** Checks the rows that the code declares for its statements. recording.ts recorded these statements during a test run. */
 import { globSync } from 'node:fs';
 import { projectDirectory } from '../../dev/project.ts';
 import { acceptedNulls } from './accepted.ts';
@@ -9,15 +9,15 @@ import { checkedFolders } from './recording.ts';
 import type { RecordedStatement } from './records.ts';
 
 export interface CheckedRows {
-  /** Different statements that Postgres has described. */
+  /** The number of different statements that Postgres described. */
   statements: number;
-  /** Row types that were compared. */
+  /** The number of row types that were compared. */
   rows: number;
-  /** A sentence for each difference, with the place of the row. */
+  /** A sentence for each difference, with the position of the row in the code. */
   wrong: string[];
-  /** Places of rows whose statements the run has not sent. */
+  /** The positions of rows whose statements the test run did not send. */
   unseen: string[];
-  /** Records of files that have changed since. */
+  /** The number of records of files that changed after the recording. */
   outdated: number;
 }
 
@@ -28,10 +28,10 @@ function checkedFiles(): string[] {
 
 export const declaredRows = (): DeclaredRows => readDeclaredRows(checkedFiles(), checkedFolders);
 
-/** Statements that return rows. Others, such as LISTEN, have no rows, and cannot be described. */
+/** Matches statements that return rows. Postgres cannot describe other statements, such as LISTEN. */
 const answersRows = /^[\s(]*(?:SELECT|INSERT|UPDATE|DELETE|WITH|MERGE|VALUES|TABLE)\b/i;
 
-/** @param before when the records were made: a file that changed later has its calls at other places */
+/** @param before the time of the recording: a file that changed later has its calls at other positions */
 export async function checkRows(
   records: readonly RecordedStatement[],
   {
@@ -79,7 +79,7 @@ function isAccepted(file: string, difference: string): boolean {
   return acceptedNulls.some((one) => one.file === file && difference.startsWith(`${one.property} `));
 }
 
-/** One record for each text and call, with the parameters that were ever null. */
+/** Returns one record for each text and call, with all parameters that were null in any record. */
 function merged(records: readonly RecordedStatement[]) {
   const groups = Map.groupBy(records, ({ text, name, calls }) => JSON.stringify([text, name ?? calls]));
   return [...groups.values()].flatMap((group) => {

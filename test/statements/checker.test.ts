@@ -1,4 +1,4 @@
-/** Rows are declared wrongly on purpose (fixtures/rows.ts), recorded, and checked. */
+/** Tests the check of declared rows with rows that are declared wrongly on purpose (fixtures/rows.ts). */
 import { expect } from 'chai';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { observeStatements } from '../../platform/infra/postgres/observed-statements.ts';
@@ -12,7 +12,7 @@ import { statementRecorder } from './recording.ts';
 import type { RecordedStatement } from './records.ts';
 
 const folder = 'test/statements/fixtures';
-/** The compiler reads the fixture and what it imports. */
+/** The compiler needs this time to read the fixture and the files that the fixture imports. */
 const compilerMs = 120_000;
 
 describe('the check of declared rows', () => {
@@ -20,7 +20,7 @@ describe('the check of declared rows', () => {
   let declared: DeclaredRows;
   let describer: Describer;
 
-  before('the compiler and a session', async function () {
+  before('start the compiler and a session', async function () {
     this.timeout(compilerMs);
     db = new Database(await testDatabase(), { notify() {} });
     declared = readDeclaredRows([`${folder}/rows.ts`], [folder]);
@@ -28,7 +28,7 @@ describe('the check of declared rows', () => {
   });
   after('end the session', () => describer.end());
 
-  /** @returns what these statements have recorded */
+  /** @returns the records of these statements */
   async function recorded(
     ...statements: readonly ((db: Database) => Promise<unknown>)[]
   ): Promise<RecordedStatement[]> {
@@ -44,14 +44,14 @@ describe('the check of declared rows', () => {
     return records;
   }
 
-  it('finds nothing wrong with rows that are declared rightly', async () => {
+  it('reports no difference for rows that are declared correctly', async () => {
     const checked = await checkRows(await recorded(...Object.values(right)), { declared, describer });
     expect(checked.wrong).to.deep.equal([]);
-    expect(checked.rows).to.equal(6); // `run` and a row of the type `unknown` declare nothing
+    expect(checked.rows).to.equal(6); // `run` declares no row, and the type `unknown` declares no columns
   });
 
   for (const [name, [statement, difference]] of Object.entries(wrong)) {
-    it(`reports the difference of ${name}, and the place of the row`, async () => {
+    it(`reports the difference of ${name}, and the position of the row`, async () => {
       const checked = await checkRows(await recorded(statement), { declared, describer });
       const isPlaced = (one: string) => /^test\/statements\/fixtures\/rows\.ts:\d+:\d+: /.test(one);
       expect(checked.wrong.map((one) => one.replace(/^\S+ /, ''))).to.include(difference);
@@ -66,13 +66,13 @@ describe('the check of declared rows', () => {
     expect(found.join()).to.contain('Postgres refuses it: relation "nowhere" does not exist');
   });
 
-  it('lists rows whose statements were not sent', async () => {
+  it('lists declared rows whose statements no record contains', async () => {
     const none = await checkRows([], { declared, describer });
     const some = await checkRows(await recorded(...Object.values(right)), { declared, describer });
-    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 2); // two are declared by callers of generic helpers
+    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 2); // the list omits two rows of generic helpers
   });
 
-  it('passes over statements of files that have changed since', async () => {
+  it('does not check statements of files that changed after the recording', async () => {
     const records = await recorded(...Object.values(wrong).map(([statement]) => statement));
     const checked = await checkRows(records, { declared, describer, isOutdated: () => true });
     expect([checked.wrong, checked.outdated]).to.deep.equal([[], records.length]);

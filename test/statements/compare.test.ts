@@ -26,19 +26,19 @@ const column = (name: string, value: ValueKind, nullable = false): DescribedColu
   nullable,
 });
 
-/** The differences between one declared property `a` and one selected column `a`. */
+/** Returns the differences between one declared property `a` and one selected column `a`. */
 const ofOne = (kinds: readonly DeclaredKind[], value: ValueKind) =>
   rowDifferences({ properties: [property('a', kinds)], others: undefined }, [column('a', value)]);
 
 describe('the comparison of a declared row with its columns', () => {
-  it('accepts each kind of value that the driver makes', () => {
+  it('accepts a property whose declared kind is the kind of the driver’s value', () => {
     const same = ['string', 'number', 'boolean', 'bigint', 'Date', 'Buffer'] as const;
     expect(same.flatMap((kind) => ofOne([kind], kind))).to.deep.equal([]);
     expect(ofOne(['string', 'number'], 'number')).to.deep.equal([]);
     expect(ofOne([{ arrayOf: ['string'] }], { arrayOf: 'string' })).to.deep.equal([]);
   });
 
-  it('reports a kind that the driver does not make', () => {
+  it('reports a property whose declared kind differs from the driver’s value', () => {
     expect(ofOne(['number'], 'string')).to.deep.equal(['a is declared as declared, but type arrives as string']);
     expect(ofOne(['string'], 'Date')).to.deep.equal(['a is declared as declared, but type arrives as Date']);
     expect(ofOne([{ arrayOf: ['number'] }], { arrayOf: 'string' })).to.deep.equal([
@@ -47,7 +47,7 @@ describe('the comparison of a declared row with its columns', () => {
     expect(ofOne(['string'], { arrayOf: 'string' })).to.have.length(1);
   });
 
-  it('believes the declared type of JSON, unless JSON has no such value', () => {
+  it('accepts any declared type for a JSON column, except types that JSON does not have', () => {
     expect([
       ...ofOne(['object'], 'json'),
       ...ofOne(['number'], 'json'),
@@ -63,7 +63,7 @@ describe('the comparison of a declared row with its columns', () => {
     ]);
   });
 
-  it('reports a column that is not declared, unless the row takes any name', () => {
+  it('reports a column that is not declared, unless the row allows any column name', () => {
     expect(rowDifferences({ properties: [], others: undefined }, [column('a', 'string')])).to.deep.equal([
       'a (type) is selected, but not declared',
     ]);
@@ -71,7 +71,7 @@ describe('the comparison of a declared row with its columns', () => {
     expect(rowDifferences({ properties: [], others }, [column('a', 'string')])).to.deep.equal([]);
   });
 
-  it('reports a column that may be null and is not declared so', () => {
+  it('reports a column that may be null, if its property is declared without null', () => {
     const of = (nullable: boolean) =>
       rowDifferences({ properties: [property('a', ['string'], { nullable })], others: undefined }, [
         column('a', 'string', true),
@@ -80,7 +80,7 @@ describe('the comparison of a declared row with its columns', () => {
     expect(of(true)).to.deep.equal([]);
   });
 
-  it('accepts nulls only in files that exist', () => {
+  it('has exceptions for nulls only in files that exist', () => {
     const missing = acceptedNulls.filter(({ file }) => !existsSync(path.join(projectDirectory, file)));
     expect(missing).to.deep.equal([]);
   });

@@ -3,9 +3,9 @@ import type { DeclaredKind, DeclaredProperty, DeclaredRow } from './declared.ts'
 import type { DescribedColumn, ValueKind } from './described.ts';
 
 /**
- * - A property is a column, unless it is optional. A column is a property: the declaration says what the statement selects.
- * - The declared type accepts the value that the driver makes of the column. For JSON, the type of the database's own writers is believed.
- * - A column that may be null is declared with `null`. A column that may not be null may be declared with it.
+ * - Each property that is not optional has a column, and each column has a property.
+ * - The declared type accepts the value that the driver returns for the column. A JSON column may have any type that JSON can represent.
+ * - A property allows `null` if its column may be null. A property may also allow `null` if its column is never null.
  * @returns a sentence for each difference
  */
 export function rowDifferences(
@@ -38,7 +38,7 @@ function differencesOf(
   return found;
 }
 
-/** @returns whether a declared kind can hold what arrives */
+/** @returns whether the declared kind accepts the driver's value */
 function accepts(declared: DeclaredKind, value: ValueKind): boolean {
   if (declared === 'unknown') return true;
   if (value === 'json') return declared !== 'Date' && declared !== 'Buffer' && declared !== 'bigint';

@@ -13,8 +13,8 @@ const implied = (
   return impliedNotNull(constraintsIn(definition), known);
 };
 
-describe('what CHECK constraints say of null', () => {
-  it('follows two tests that hold together', () => {
+describe('the columns that are not null because of CHECK constraints', () => {
+  it('are found by a constraint that makes two tests equal', () => {
     const definition = 'CHECK (((removed_at IS NULL) = (email IS NOT NULL)))';
     expect(implied(definition, { isNull: ['removed_at'] })).to.deep.equal(['email']);
     expect(implied(definition, { isNull: ['email'] })).to.deep.equal(['removed_at']);
@@ -22,25 +22,25 @@ describe('what CHECK constraints say of null', () => {
     expect(implied(definition, {})).to.deep.equal([]);
   });
 
-  it('follows the text of another column', () => {
+  it('are found by the text of another column', () => {
     const definition = "CHECK (((error IS NOT NULL) = (status = 'failed'::text)))";
     expect(implied(definition, { texts: { status: 'failed' } })).to.deep.equal(['error']);
     expect(implied(definition, { texts: { status: 'ready' } })).to.deep.equal([]);
   });
 
-  it('follows one of two tests if the other does not hold', () => {
+  it('are found by a constraint of two alternatives, if one alternative is false', () => {
     const definition = "CHECK (((status <> 'active'::text) OR (cursor IS NOT NULL)))";
     expect(implied(definition, { texts: { status: 'active' } })).to.deep.equal(['cursor']);
     expect(implied(definition, { texts: { status: 'ended' } })).to.deep.equal([]);
   });
 
-  it('follows several pairs', () => {
+  it('are found by a constraint of several pairs', () => {
     const definition =
       'CHECK ((((gone_at IS NULL) = (name IS NOT NULL)) AND ((gone_at IS NULL) = (email IS NOT NULL))))';
     expect(implied(definition, { isNull: ['gone_at'] })).to.deep.equal(['name', 'email']);
   });
 
-  it('passes over constraints of other forms', () => {
+  it('are not found by constraints of other forms', () => {
     expect(constraintsIn("CHECK (((kind = 'a'::text) AND ((x IS NULL) = (y IS NULL))))")).to.deep.equal([]);
     expect(constraintsIn("CHECK (((status <> 'a'::text) OR ((x IS NULL) = (y IS NOT NULL))))")).to.deep.equal([]);
     expect(constraintsIn('CHECK ((size >= 0))')).to.deep.equal([]);

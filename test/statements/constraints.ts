@@ -1,28 +1,28 @@
 /**
- * The CHECK constraints of columns that may be null: `(removed_at IS NULL) = (email IS NOT NULL)` makes `email` not null wherever a
- * statement asks for `removed_at IS NULL`. Other constraints are passed over.
+ * Finds columns that CHECK constraints make not null. For example, `(removed_at IS NULL) = (email IS NOT NULL)` makes `email` not null in
+ * a statement with the condition `removed_at IS NULL`. Constraints of other forms are ignored.
  */
 
-/** A test of one column: whether it is null, or equal to a text. */
+/** A test of one column in a constraint: the column is null, or the column equals a text. */
 interface Test {
   readonly column: string;
-  /** `undefined` for `IS NULL`. */
+  /** `undefined` for a test with `IS NULL` or `IS NOT NULL`. */
   readonly text: string | undefined;
   /** False for `IS NOT NULL` and `<>`. */
   readonly holds: boolean;
 }
 
 export interface Constraint {
-  /** Both hold or neither, or one of them holds. */
+  /** `equal`: both tests are true, or both are false. `either`: at least one test is true. */
   readonly kind: 'equal' | 'either';
   readonly tests: readonly [Test, Test];
 }
 
-/** The columns of a table that the conditions of a statement decide. */
+/** The facts about columns of a table that follow from the conditions of a statement. */
 export interface Facts {
   readonly notNull: ReadonlySet<string>;
   readonly isNull: ReadonlySet<string>;
-  /** The text of a column. */
+  /** The text that a column equals, by the name of the column. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -31,10 +31,10 @@ const pair =
 const nullTest = /^(\w+) IS (NOT )?NULL$/;
 const textTest = /^(\w+) (=|<>) '(\w+)'::text$/;
 
-/** @param definition of a constraint, as Postgres prints it */
+/** @param definition the definition of a constraint, as Postgres prints it */
 export function constraintsIn(definition: string): Constraint[] {
   const pairs = [...definition.matchAll(pair)];
-  // The pairs are joined by AND, or are the whole of it: within OR, NOT or CASE they hold only in some rows.
+  // Accepts one pair, or pairs that AND joins. Pairs inside OR, NOT or CASE are true only in some rows.
   const rest = definition.replaceAll(pair, '').replaceAll(/\bCHECK\b|\bAND\b|[()\s]/g, '');
   if (rest !== '' || (pairs.length > 1 && definition.includes(' OR '))) return [];
   return pairs.flatMap(([, first = '', operator, second = '']): Constraint[] => {
@@ -66,7 +66,7 @@ export function impliedNotNull(constraints: readonly Constraint[], facts: Facts)
   );
 }
 
-/** @returns whether the test is true in rows with these facts; undefined if they do not say */
+/** @returns whether the test is true in rows with these facts; undefined if it does not follow from them */
 function truthOf({ column, text, holds }: Test, { notNull, isNull, texts }: Facts): boolean | undefined {
   const known = texts.get(column);
   if (text !== undefined) return known === undefined ? undefined : (known === text) === holds;

@@ -1,10 +1,10 @@
-/** The row that the code declares for a statement: the type argument of the call, or what the compiler infers for it. */
+/** Reads the row that the code declares for a statement: the type argument of the call, or the type that the compiler infers. */
 import path from 'node:path';
 import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Position, RecordedStatement } from './records.ts';
 
-/** The kinds of values of a declared property; `unknown` may be anything. */
+/** The kind of value of a declared property. `unknown` accepts every kind. */
 export type DeclaredKind =
   | 'string'
   | 'number'
@@ -20,30 +20,30 @@ export interface DeclaredProperty {
   readonly name: string;
   readonly kinds: readonly DeclaredKind[];
   readonly nullable: boolean;
-  /** The column may be missing. */
+  /** Whether the statement may omit the column. */
   readonly optional: boolean;
-  /** The compiler prints the type so. */
+  /** The type as the compiler prints it. */
   readonly printed: string;
 }
 
 export interface DeclaredRow {
   readonly at: Position;
   readonly properties: readonly DeclaredProperty[];
-  /** The type of columns with other names, of `Record<string, …>`. */
+  /** The type of columns whose names are not declared, as in `Record<string, …>`. */
   readonly others: Omit<DeclaredProperty, 'name' | 'optional'> | undefined;
 }
 
 export interface DeclaredRows {
-  /** @returns undefined if the call believes nothing: it counts rows, or their type is `unknown` or `object` */
+  /** @returns undefined if the call declares no columns: it only counts rows, or its row type is `unknown` or `object` */
   rowOf(statement: RecordedStatement): DeclaredRow | undefined;
-  /** Every call that declares a row, whether a run has recorded it or not. */
+  /** Returns every call that declares a row, also calls that no run has recorded. */
   all(): DeclaredRow[];
 }
 
-/** A call that the compiler does not find where a run has recorded it: the file has changed since. */
+/** The compiler finds no call at the recorded position, because the file changed after the recording. */
 export class CallMissing extends Error {}
 
-/** @param files from the project's directory @param folders whose calls `all` lists */
+/** @param files paths from the project's directory @param folders the folders whose calls `all` lists */
 export function readDeclaredRows(files: readonly string[], folders: readonly string[]): DeclaredRows {
   const config = ts.readConfigFile(path.join(projectDirectory, 'tsconfig.json'), (file) => ts.sys.readFile(file));
   const { options } = ts.parseJsonConfigFileContent(
@@ -117,7 +117,7 @@ class Reader implements DeclaredRows {
     return this.#rows.get(call);
   }
 
-  /** A generic helper has the row of its caller, which may be generic, too. */
+  /** The caller of a generic helper declares the row, or passes on the row of its own caller. */
   #rowOfCaller(inner: ts.CallExpression, type: ts.Type, callers: readonly Position[]): DeclaredRow | undefined {
     let parts = type.isIntersection() ? type.types : [type];
     for (const position of callers) {
@@ -143,7 +143,7 @@ class Reader implements DeclaredRows {
     const visit = (node: ts.Node): void => {
       if (!source || at === undefined || node.getStart(source) > at || node.end <= at) return;
       if (ts.isCallExpression(node) && nameOf(node.expression).getStart(source) === at) found = node;
-      // The frame of a function that waits names its `await`.
+      // The stack frame of an async function has the position of its `await`.
       if (ts.isAwaitExpression(node) && node.getStart(source) === at && ts.isCallExpression(node.expression))
         found = node.expression;
       ts.forEachChild(node, visit);
@@ -153,7 +153,7 @@ class Reader implements DeclaredRows {
     return found;
   }
 
-  /** @returns the type of one row that the call answers with; undefined if it declares none */
+  /** @returns the type of one row in the result of the call; undefined if the call declares none */
   #typeOfRow(call: ts.CallExpression): ts.Type | undefined {
     const checker = this.#checker;
     if (calledName(call) === 'prepared') {
@@ -169,7 +169,7 @@ class Reader implements DeclaredRows {
     return elementOf(checker, ofResult ?? type) ?? checker.getNonNullableType(ofResult ?? type);
   }
 
-  /** The type that `as` or a variable gives to an answer of the type `any`. */
+  /** Returns the type that `as` or a variable declares for a result of the type `any`. */
   #assertedType(call: ts.CallExpression): ts.Type | undefined {
     let node: ts.Node = call;
     while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) node = node.parent;
@@ -197,7 +197,7 @@ class Reader implements DeclaredRows {
       const missing = isVariant && declared.length < objects.length;
       const parts = declared.map((symbol) => this.#checker.getTypeOfSymbol(symbol));
       const property = this.#property(parts);
-      // A variant without the property says nothing about its column.
+      // A variant of the union without this property allows any value in the column, also null.
       return { name, ...property, optional: isOptional || missing, nullable: property.nullable || missing };
     });
     return { at: positionOf(call), properties, others: index && this.#property([index]) };
@@ -239,7 +239,7 @@ function elementOf(checker: ts.TypeChecker, type: ts.Type): ts.Type | undefined 
   return checker.getIndexTypeOfType(type, ts.IndexKind.Number);
 }
 
-/** The compiler's internal interface knows the types that a call gives to the parameters of its generic function. */
+/** Returns the type arguments of a generic call. Only the compiler's internal interface has them. */
 function typeArgumentsOf(checker: ts.TypeChecker, signature: ts.Signature): readonly ts.Type[] {
   type Internal = { getTypeArgumentsForResolvedSignature(signature: ts.Signature): readonly ts.Type[] | undefined };
   return (checker as unknown as Internal).getTypeArgumentsForResolvedSignature(signature) ?? [];

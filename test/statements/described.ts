@@ -1,4 +1,4 @@
-/** Asks Postgres for the columns of statements: Parse and Describe, without running them. */
+/** Asks Postgres for the columns of statements by the messages Parse and Describe, which do not run the statements. */
 import pg from 'pg';
 import { neverNull, unstated } from './accepted.ts';
 import { constraintsIn } from './constraints.ts';
@@ -7,14 +7,14 @@ import { parseTree, type TreeNode } from './parse-tree.ts';
 
 export interface DescribedColumn {
   readonly name: string;
-  /** The name of its type in Postgres; arrays begin with `_`. */
+  /** The name of the column's type in Postgres. Names of array types begin with `_`. */
   readonly type: string;
-  /** The kind of value that the driver makes of it. */
+  /** The kind of value that the driver returns for the column. */
   readonly value: ValueKind;
   readonly nullable: boolean;
 }
 
-/** The kind of value that the driver makes of a type. `json` may be anything that JSON can say. */
+/** The kind of value that the driver returns for a type. `json` is any value that JSON can represent. */
 export type ValueKind =
   | 'string'
   | 'number'
@@ -28,7 +28,7 @@ export type ValueKind =
 
 type Description = { readonly columns: readonly DescribedColumn[] } | { readonly error: string };
 
-/** A text of each type, from which the driver's parser makes a value. */
+/** A sample text of each type, which the driver's parser turns into a value. */
 const samples: Readonly<Record<string, string>> = {
   bool: 't',
   bytea: '\\x00',
@@ -69,12 +69,12 @@ export interface Describer {
   end(): Promise<void>;
 }
 
-/** @param url of a migrated database */
+/** @param url the address of a migrated database */
 export async function createDescriber(url: string): Promise<Describer> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const { catalog, types } = await readCatalog(client);
-  // The parse tree comes as a message of the log. Only this session logs it, to us.
+  // Postgres sends the parse tree as a log message to the client. The settings apply to this session only.
   await client.query('SET client_min_messages = log');
   await client.query('SET debug_pretty_print = off');
   await client.query('SET debug_print_parse = on');
@@ -145,7 +145,7 @@ async function readCatalog(client: pg.Client): Promise<{ catalog: Catalog; types
 
 const noRules: TableRules = { columns: new Map(), constraints: [] };
 
-/** The driver's parsers, also of types that its own list does not name. */
+/** Returns the driver's parser of a type. The driver's own type list does not contain all types. */
 const parserOf = pg.types.getTypeParser as (oid: number, format: 'text') => (text: string) => unknown;
 
 function valueKindOf(type: string, oid: number): ValueKind {
@@ -172,7 +172,7 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-/** The messages below `pg`'s own queries, which would also run the statement. */
+/** The messages of the protocol below `pg`'s own queries. A query of `pg` would also run the statement. */
 interface Wire {
   parse(message: { name: string; text: string; types: number[] }): void;
   describe(message: { type: 'S'; name: string }): void;
@@ -199,7 +199,7 @@ function parseAndDescribe(
       handleRowDescription(message: { fields: readonly Field[] }) {
         fields = message.fields;
       },
-      // The driver calls one of these two.
+      // The driver calls one of the next two functions.
       handleError(failure: Error) {
         client.off('notice', onNotice as never);
         resolve({ error: failure.message });

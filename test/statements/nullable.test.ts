@@ -3,10 +3,10 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { createDescriber, type Describer } from './described.ts';
 
-describe('columns of a statement that may be null', () => {
+describe('nullableColumns', () => {
   let describer: Describer;
 
-  before('tables and a session', async () => {
+  before('create tables and start a session', async () => {
     const source = await testDatabase();
     await source.query(
       `CREATE TABLE people (id int PRIMARY KEY, name text NOT NULL, email text, tags text[] NOT NULL, data jsonb NOT NULL)`,
@@ -19,7 +19,7 @@ describe('columns of a statement that may be null', () => {
   });
   after('end the session', () => describer.end());
 
-  /** `name` for a column that is never null, `name?` for a column that may be null. */
+  /** Returns `name` for a column that is never null, and `name?` for a column that may be null. */
   async function columnsOf(text: string, nulls: readonly number[] = []): Promise<string> {
     const described = await describer.describe(text, new Set(nulls));
     if ('error' in described) throw new Error(described.error);
@@ -27,7 +27,7 @@ describe('columns of a statement that may be null', () => {
   }
 
   const cases: Readonly<Record<string, readonly (readonly [statement: string, columns: string])[]>> = {
-    'follows the table': [
+    'follows the columns of the table': [
       ['SELECT id, name, email FROM people', 'id name email?'],
       ['SELECT * FROM (SELECT name, email FROM people) AS p', 'name email?'],
       ['WITH p AS (SELECT name, email FROM people) SELECT * FROM p', 'name email?'],
@@ -35,7 +35,7 @@ describe('columns of a statement that may be null', () => {
       ['SELECT name FROM people UNION ALL SELECT email FROM people', 'name?'],
       ['SELECT name FROM people UNION ALL SELECT name FROM pets', 'name'],
     ],
-    'makes the columns of an outer join nullable': [
+    'reports a column of the optional side of an outer join as nullable': [
       ['SELECT a.name, b.name AS pet FROM people a LEFT JOIN pets b ON b.owner_id = a.id', 'name pet?'],
       ['SELECT a.name, b.name AS pet FROM people a RIGHT JOIN pets b ON b.owner_id = a.id', 'name? pet'],
       ['SELECT a.name, b.name AS pet FROM people a FULL JOIN pets b ON b.owner_id = a.id', 'name? pet?'],
@@ -44,7 +44,7 @@ describe('columns of a statement that may be null', () => {
         'name pet?',
       ],
     ],
-    'excludes nulls by conditions': [
+    'reports a column as not null if a condition excludes null': [
       ['SELECT email FROM people WHERE email IS NOT NULL', 'email'],
       ['SELECT email FROM people WHERE email = $1', 'email'],
       ['SELECT email FROM people WHERE email = ANY ($1::text[])', 'email'],
@@ -55,7 +55,7 @@ describe('columns of a statement that may be null', () => {
       ['SELECT b.age FROM people a JOIN pets b ON b.age = a.id', 'age'],
       ['SELECT b.age FROM people a LEFT JOIN pets b ON b.age = a.id', 'age?'],
     ],
-    'excludes nulls by constraints': [
+    'reports a column as not null if a CHECK constraint excludes null': [
       ["SELECT error FROM orders WHERE status = 'failed'", 'error'],
       ["SELECT error FROM orders WHERE status = 'open'", 'error?'],
       ['SELECT error FROM orders WHERE status = $1', 'error?'],
@@ -65,7 +65,7 @@ describe('columns of a statement that may be null', () => {
       ['SELECT payment_id FROM students s JOIN orders ON true WHERE s.removed_at IS NULL', 'payment_id?'],
       ['SELECT email FROM students WHERE removed_at IS NULL', 'email'],
     ],
-    'takes the new value of a written column': [
+    'judges a written column in RETURNING by its new value': [
       ["UPDATE people SET email = 'a' RETURNING email", 'email'],
       ['UPDATE people SET email = NULL WHERE email IS NOT NULL RETURNING email', 'email?'],
       ["INSERT INTO people VALUES (1, 'a', 'b', '{}', '{}') RETURNING email", 'email'],
@@ -75,7 +75,7 @@ describe('columns of a statement that may be null', () => {
         'email?',
       ],
     ],
-    'knows expressions': [
+    'judges expressions by their arguments': [
       ["SELECT coalesce(email, '') AS a, coalesce(email, NULL) AS b FROM people", 'a b?'],
       ['SELECT email IS NULL AS a, email || name AS b, lower(name) AS c FROM people', 'a b? c'],
       ["SELECT CASE WHEN id = 1 THEN 'a' END AS a, CASE WHEN id = 1 THEN 'a' ELSE 'b' END AS b FROM people", 'a? b'],
@@ -87,11 +87,11 @@ describe('columns of a statement that may be null', () => {
       ['SELECT id = ANY (SELECT owner_id FROM pets) AS a, id IN (SELECT age FROM pets) AS b FROM people', 'a b?'],
       ['SELECT now() AS a, greatest(age, 1) AS b, nullif(id, 1) AS c FROM pets', 'a b c?'],
     ],
-    'knows conditions that decide before a null': [
+    'judges AND and OR by null tests among their parts': [
       ['SELECT email IS NULL OR email = $1 AS a, email IS NOT NULL AND email = $1 AS b FROM people', 'a b'],
       ['SELECT email IS NULL AND email = $1 AS a, email IS NOT NULL OR email = $1 AS b FROM people', 'a? b?'],
     ],
-    'knows aggregates and windows': [
+    'judges aggregates and window functions': [
       ['SELECT count(*) AS a, max(id) AS b, (SELECT count(*) FROM pets) AS c FROM people', 'a b? c'],
       [
         'SELECT name, max(id) AS a, max(age) AS b, max(id) FILTER (WHERE age = 1) AS c FROM pets GROUP BY name',
@@ -101,7 +101,7 @@ describe('columns of a statement that may be null', () => {
       ['SELECT name, count(*) AS n FROM pets GROUP BY ROLLUP (name)', 'name? n'],
       ['SELECT row_number() OVER () AS a, lag(id) OVER () AS b FROM pets', 'a b?'],
     ],
-    'knows functions in FROM': [
+    'judges functions and other row sources in FROM': [
       ['SELECT * FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS given (id, name, place)', 'id name place'],
       ['SELECT n FROM generate_series(1, 3) AS n', 'n'],
       ["SELECT id FROM jsonb_to_recordset('[]') AS given (id int)", 'id?'],
@@ -115,12 +115,12 @@ describe('columns of a statement that may be null', () => {
     });
   }
 
-  it('takes a parameter for null only if a run has sent null', async () => {
+  it('reports a parameter as nullable only if a run has sent null for it', async () => {
     expect(await columnsOf('SELECT $1::text AS a, $2::text AS b', [2])).to.equal('a b?');
     expect(await columnsOf('SELECT given.id FROM unnest($1::int[]) AS given (id)', [1])).to.equal('id?');
   });
 
-  it('answers with the refusal of Postgres, and goes on', async () => {
+  it('returns the error of Postgres, and still describes the next statement', async () => {
     expect(await describer.describe('SELECT nothing FROM people', new Set())).to.deep.equal({
       error: 'column "nothing" does not exist',
     });

@@ -1,6 +1,7 @@
 /**
- * Whether a column of a statement's rows may be null, from the parse tree of Postgres. A column may be null if the table allows it, or if
- * an outer join may find no row. Conditions that a null cannot meet exclude it. If nothing is known, a column may be null.
+ * Finds the columns of a statement's rows that may be null, from the parse tree of Postgres. A column may be null if the table allows
+ * null, or if an outer join may find no row. A column is not null if a condition is never true for null. In unknown cases, a column may
+ * be null.
  */
 import { isNode, listIn, nodeIn, nodesIn, numberIn, type TreeNode, type TreeValue } from './parse-tree.ts';
 
@@ -8,11 +9,11 @@ import { impliedNotNull, type Constraint } from './constraints.ts';
 
 /** The facts about the database that the analysis needs. */
 export interface Catalog {
-  /** @param table its oid @param column its number */
+  /** @param table the oid of the table @param column the number of the column */
   isNotNull(table: number, column: number): boolean;
-  /** @returns the numbers of a table's columns by their names, and what its constraints say of them */
+  /** @returns the numbers of the table's columns by their names, and the constraints of the table */
   rulesOf(table: number): TableRules;
-  /** @param oid of a function */
+  /** @param oid the oid of the function */
   functionOf(oid: number): { readonly name: string; readonly strict: boolean } | undefined;
 }
 
@@ -21,13 +22,13 @@ export interface TableRules {
   readonly constraints: readonly Constraint[];
 }
 
-/** A query and the queries around it. */
+/** A query, the queries that contain it, and the facts that follow from its conditions. */
 interface Scope {
   readonly query: TreeNode;
   readonly outer: Scope | undefined;
-  /** Columns that the conditions force not to be null, as `table.column` of the range table. */
+  /** Columns that are not null because of the conditions, as `table.column` of the range table. */
   readonly forced: ReadonlySet<string>;
-  /** Entries of the range table that have a row in each result, though an outer join may find none. */
+  /** Entries of the range table that have a row in each result row, because a condition excludes the missing rows of an outer join. */
   readonly present: ReadonlySet<string>;
 }
 
@@ -37,23 +38,23 @@ const onConflictDoNothing = 1;
 const outerJoin = { inner: 0, full: 2, right: 3 } as const;
 const sublink = { exists: 0, all: 1, any: 2, expression: 4, array: 6 } as const;
 
-/** Strict functions that answer null to arguments that are not. */
+/** Strict functions that may return null for arguments that are not null. */
 const mayAnswerNull =
   /^(?:json\w*_(?:object_field|array_element|extract_path)(?:_text)?|jsonb_path_query_first|array_(?:length|upper|lower|position|ndims)|regexp_match|regexp_substr|substring|to_reg\w+|current_setting|obj_description|pg_get_\w+|lag|lead|nth_value|txid_status)$/;
-/** Functions that take nulls and answer none. */
+/** Functions that accept null arguments and never return null. */
 const neverNull =
   /^(?:concat|concat_ws|format|num_nulls|num_nonnulls|jsonb?_build_(?:object|array)|quote_nullable|array_append|array_prepend|array_cat|array_remove|set_config|make_interval|pg_notify)$/;
-/** Functions of FROM whose rows hold no null, if their arguments hold none. */
+/** Functions in FROM whose rows contain no null, if their arguments contain no null. */
 const fullRows =
   /^(?:unnest|generate_series|generate_subscripts|jsonb?_array_elements|jsonb?_object_keys|jsonb?_each|regexp_split_to_table|string_to_table|regexp_matches)$/;
 const countingWindows = /^(?:row_number|rank|dense_rank|percent_rank|cume_dist|ntile|count)$/;
-/** Aggregates over no rows are null, but not over a group. */
+/** Aggregates that are null over no rows, but never null over a group. */
 const collecting = /^(?:array_agg|jsonb?_agg|jsonb?_object_agg)$/;
 
 /**
  * @param query the parse tree
  * @param nulls the numbers of parameters that were null in a run
- * @returns for each column of the rows whether it may be null
+ * @returns for each column of the rows, whether the column may be null
  */
 export function nullableColumns(query: TreeNode, catalog: Catalog, nulls: ReadonlySet<number>): boolean[] {
   const analysis = new Analysis(catalog, nulls);
@@ -88,7 +89,7 @@ class Analysis {
     return { query, outer, forced, present: new Set([...forced].map((column) => column.split('.', 1)[0] ?? '')) };
   }
 
-  /** @returns columns that the constraints of their tables force not to be null, in rows that meet the conditions */
+  /** @returns columns that are not null because of the constraints of their tables, in rows that meet the conditions */
   #implied(query: TreeNode, conditions: readonly TreeValue[], forced: ReadonlySet<string>): string[] {
     const { isNull, texts } = factsIn(conditions);
     return nodesIn(query, 'rtable').flatMap((range, index) => {
@@ -116,7 +117,7 @@ class Analysis {
     const entry = this.#resultsOf(scope.query)[index];
     const returned = returnedColumn(scope.query, entry);
     const assigned = returned === undefined ? undefined : assignedTo(scope.query, returned);
-    // A column that the statement writes has its new value, and not the value that the conditions saw.
+    // RETURNING shows the new value of a written column. The conditions were tested with the old value.
     if (assigned && !this.#isNullable(scope, nodeIn(assigned, 'expr'))) return false;
     if (assigned) return this.#isNullable({ ...scope, forced: new Set() }, entry && nodeIn(entry, 'expr'));
     return this.#isNullable(scope, entry && nodeIn(entry, 'expr'));
@@ -223,7 +224,7 @@ class Analysis {
     for (let level = numberIn(variable, 'varlevelsup'); level > 0; level--) scope = scope?.outer;
     if (!scope) return true;
     const [table, column] = [numberIn(variable, 'varno'), numberIn(variable, 'varattno')];
-    if (numberIn(variable, 'varreturningtype') > 1) return true; // OLD or NEW of a row that may not exist
+    if (numberIn(variable, 'varreturningtype') > 1) return true; // OLD or NEW may refer to a row that does not exist
     if (scope.forced.has(`${table}.${column}`)) return false;
     if (listIn(variable, 'varnullingrels').length > 1 && !scope.present.has(String(table))) return true;
     return column > 0 && this.#isRangeColumnNullable(scope, rangeOf(scope, table), column);
@@ -268,11 +269,11 @@ class Analysis {
       const args = listIn(call, 'args');
       return !called || !fullRows.test(called.name) || args.some((arg) => this.#isNullable(scope, arg));
     }
-    return false; // the column of WITH ORDINALITY
+    return false; // the column that WITH ORDINALITY adds is never null
   }
 
   #isCteColumnNullable(scope: Scope, range: TreeNode, column: number): boolean {
-    if (range.fields['self_reference'] === 'true') return false; // as the first rows of the recursion
+    if (range.fields['self_reference'] === 'true') return false; // the first rows of the recursion decide
     let owner: Scope | undefined = scope;
     for (let level = numberIn(range, 'ctelevelsup'); level > 0; level--) owner = owner?.outer;
     const cte =
@@ -311,7 +312,7 @@ class Analysis {
     for (const column of first) if (others.every((other) => other.has(column))) forced.add(column);
   }
 
-  /** Adds the columns without which the expression is null. */
+  /** Adds the columns that make the expression null if they are null. */
   #forceArgument(value: TreeValue, forced: Set<string>): void {
     if (!isNode(value)) return;
     switch (value.tag) {
@@ -366,7 +367,7 @@ function factsIn(conditions: readonly TreeValue[]): { isNull: Set<string>; texts
   return { isNull, texts };
 }
 
-/** The function of `=` for texts. */
+/** The oid of the function that `=` calls for two texts. */
 const textEqual = 67;
 
 /** @returns the column as `table.column` of the range table */
@@ -385,7 +386,7 @@ function textOf(value: TreeValue): string | undefined {
   return bytes && Buffer.from(bytes.slice(lengthBytes).map(Number)).toString();
 }
 
-/** @returns the scope of the other parts of `x IS NULL OR …`, or of `x IS NOT NULL AND …`. They matter only if `x` is not null */
+/** @returns the scope of the part `…` in `x IS NULL OR …` and `x IS NOT NULL AND …`. In this part, `x` counts as not null */
 function besides(scope: Scope, expression: TreeNode): Scope {
   const { boolop } = expression.fields;
   const deciding = boolop === 'or' ? 0 : boolop === 'and' ? 1 : undefined;
@@ -401,7 +402,7 @@ function rangeOf({ query }: Scope, index: number): TreeNode {
   return range;
 }
 
-/** @returns the range table's indexes of the queries that a UNION joins */
+/** @returns the indexes in the range table of the queries that a UNION combines */
 function leavesOf(operation: TreeNode): number[] {
   if (operation.tag === 'RANGETBLREF') return [numberIn(operation, 'rtindex')];
   return ['larg', 'rarg'].flatMap((side) => {
@@ -410,7 +411,7 @@ function leavesOf(operation: TreeNode): number[] {
   });
 }
 
-/** @returns the number of the column of the written table that RETURNING names; undefined for other expressions */
+/** @returns the number of the written table’s column that an entry of RETURNING names; undefined for other expressions */
 function returnedColumn(query: TreeNode, entry: TreeNode | undefined): number | undefined {
   const written = numberIn(query, 'resultRelation');
   const variable = entry && nodeIn(entry, 'expr');
@@ -418,7 +419,7 @@ function returnedColumn(query: TreeNode, entry: TreeNode | undefined): number | 
   return numberIn(variable, 'varattno');
 }
 
-/** @returns what an UPDATE or an INSERT writes into a column; undefined if it keeps the column, or if a conflict decides */
+/** @returns the entry that an UPDATE or INSERT writes into a column; undefined if no entry writes it, or ON CONFLICT may update rows */
 function assignedTo(query: TreeNode, column: number): TreeNode | undefined {
   const kind = numberIn(query, 'commandType');
   const conflict = nodeIn(query, 'onConflict');
@@ -427,7 +428,7 @@ function assignedTo(query: TreeNode, column: number): TreeNode | undefined {
   return nodesIn(query, 'targetList').find((entry) => numberIn(entry, 'resno') === column);
 }
 
-/** An aggregate without groups, or a query without FROM, has exactly one row. */
+/** Whether the query always has exactly one row: an aggregate without groups, or a query without FROM. */
 function hasOneRow(query: TreeNode): boolean {
   const jointree = nodeIn(query, 'jointree');
   const filtered = ['havingQual', 'limitOffset', 'limitCount', 'setOperations'].some((field) => nodeIn(query, field));

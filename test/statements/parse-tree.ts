@@ -1,20 +1,20 @@
 /**
- * Reads the parse tree of a statement as Postgres prints it (`debug_print_parse`). In it, names are resolved to columns, and each column
- * says which outer joins may make it null.
+ * Reads the parse tree of a statement as Postgres prints it (`debug_print_parse`). The tree refers to columns by number, and names the
+ * outer joins that may make a column null.
  */
 
 export interface TreeNode {
-  /** Such as VAR or TARGETENTRY. */
+  /** The kind of the node, such as VAR or TARGETENTRY. */
   readonly tag: string;
   readonly fields: Readonly<Record<string, TreeValue>>;
 }
 
-/** `undefined` is an absent node. A list of numbers, such as `(b 3)`, keeps its letter. */
+/** `undefined` is an absent node. In a list of numbers, such as `(b 3)`, the first item is a letter. */
 export type TreeValue = TreeNode | string | readonly TreeValue[] | undefined;
 
 const tokens = /"(?:\\[\s\S]|[^"\\])*"|[{}()[\]]|(?:\\[\s\S]|[^\s{}()[\]"\\])+/g;
 
-/** @throws Error if the text is no single node */
+/** @throws Error if the text is not exactly one node */
 export function parseTree(text: string): TreeNode {
   const found = text.match(tokens) ?? [];
   let at = 0;
@@ -60,24 +60,24 @@ export function isNode(value: TreeValue): value is TreeNode {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** @returns the node in a field, if it has one */
+/** @returns the node in a field; undefined if the field contains no node */
 export function nodeIn(node: TreeNode, field: string): TreeNode | undefined {
   const value = node.fields[field];
   return isNode(value) ? value : undefined;
 }
 
-/** @returns the values of a list in a field; empty if absent */
+/** @returns the values of the list in a field; empty without a list */
 export function listIn(node: TreeNode, field: string): readonly TreeValue[] {
   const value = node.fields[field];
   return Array.isArray(value) ? value : [];
 }
 
-/** @returns the nodes of a list in a field; empty if absent */
+/** @returns the nodes of the list in a field; empty without a list */
 export function nodesIn(node: TreeNode, field: string): TreeNode[] {
   return listIn(node, field).filter(isNode);
 }
 
-/** @returns the number in a field; 0 if absent */
+/** @returns the number in a field; 0 if the field is absent */
 export function numberIn(node: TreeNode, field: string): number {
   return Number(node.fields[field] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Loaded before a process of the service that a test starts (`node --import`): its statements are recorded, too. */
+/** Records the statements of a service process that a test starts. The process loads this file first (`node --import`). */
 import { recordStatements } from './recording.ts';
 
 recordStatements();

@@ -1,6 +1,6 @@
 /**
- * Records each statement of a process with the position of its call, for the check of declared rows (check.ts). The launcher of the tests
- * names the folder in TEST_STATEMENTS; without it nothing is recorded. Each process appends to a file of its own, so lines never mix.
+ * Records each statement of a process with the position of its call, for the check of declared rows (check.ts). The test launcher names
+ * the folder in TEST_STATEMENTS; without this variable nothing is recorded. Each process writes a separate file, so lines never mix.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -11,20 +11,20 @@ import type { Position, RecordedStatement } from './records.ts';
 
 /** The folders whose row types are checked. */
 export const checkedFolders = ['activities', 'api', 'commands', 'contract', 'domain', 'entities', 'platform', 'worker'];
-/** These files pass statements on; the calls that name the rows stand in others. */
+/** These files only forward statements. The calls that declare the rows are in other files. */
 const adapters = new Set(
   ['database.ts', 'gauge-reads.ts', 'observed-statements.ts', 'prepared.ts'].map(
     (file) => `platform/infra/postgres/${file}`,
   ),
 );
-/** Generic helpers name the row of their caller, which may itself be generic. */
+/** The number of recorded calls. A generic helper uses its caller's row, and the caller may be generic too. */
 const maxCalls = 4;
-/** Frames of helpers, timers and drivers may stand between them. */
+/** The number of stack frames to read. Frames of helpers, timers and drivers may be between the calls. */
 const maxFrames = 40;
 
 let note: StatementObserver | undefined;
 
-/** Starts to record if the run asks for it. Call it once, before the tests. */
+/** Starts to record if TEST_STATEMENTS names a folder. Call this function once, before the tests. */
 export function recordStatements(folder = process.env['TEST_STATEMENTS']): void {
   if (!folder) return;
   mkdirSync(folder, { recursive: true });
@@ -35,8 +35,8 @@ export function recordStatements(folder = process.env['TEST_STATEMENTS']): void 
 let observesDriver = false;
 
 /**
- * Records the statements that our code hands to the driver itself, too. It loads the driver, and tracing instruments only a driver that is
- * loaded after it. So call it when the modules of a test are loaded.
+ * Also records statements that our code sends directly to the driver. This function loads the driver, and tracing must start before the
+ * driver is loaded. So call the function after the modules of a test are loaded.
  */
 export async function recordDriverStatements(): Promise<void> {
   if (!note || observesDriver) return;
@@ -45,15 +45,15 @@ export async function recordDriverStatements(): Promise<void> {
   observeQueries([pg.Client.prototype, pg.Pool.prototype], note);
 }
 
-/** Node's arguments that record the statements of a process, too. They precede the arguments of its script. */
+/** Arguments of Node that record the statements of a process. They must precede the script's own arguments. */
 export const recordingArguments: readonly string[] = [
   '--import',
   new URL('recording-in-a-process.ts', import.meta.url).href,
 ];
 
 /**
- * @param write gets a line for each different record
- * @param folders with the code whose statements are recorded
+ * @param write receives a line for each different record
+ * @param folders the folders of the code whose statements are recorded
  */
 export function statementRecorder(
   write: (line: string) => void,
@@ -80,7 +80,7 @@ export function statementRecorder(
 const hasNull = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.some(hasNull));
 
-/** Tests declare rows of their own. They may also call the helpers of the adapter, with tables that do not exist. */
+/** Whether code of these folders made the call. Calls by tests do not count: tests may use tables that do not exist. */
 function isIn(folders: readonly string[], calls: readonly Position[]): boolean {
   const first = calls.find(({ file }) => !file.startsWith('platform/infra/postgres/')) ?? calls[0];
   return first !== undefined && folders.some((folder) => first.file.startsWith(`${folder}/`));
@@ -106,7 +106,7 @@ function isStatement(value: unknown): value is { text: string; values?: unknown[
   return typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string';
 }
 
-/** @returns the frames of our own files that led here, without the adapters; empty if a package is the innermost caller */
+/** @returns the stack frames of the project's files, without the adapters; empty if a package is the innermost caller */
 function callsHere(): Position[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: unknown } = {};
@@ -114,7 +114,7 @@ function callsHere(): Position[] {
     Error.stackTraceLimit = maxFrames;
     Error.prepareStackTrace = (_, sites) => sites;
     Error.captureStackTrace(holder, callsHere);
-    const sites = holder.stack as NodeJS.CallSite[]; // prepared when it is first read
+    const sites = holder.stack as NodeJS.CallSite[]; // Node builds the stack when this property is first read
     return positionsOf(sites);
   } finally {
     Object.assign(Error, { prepareStackTrace, stackTraceLimit });

@@ -1,17 +1,17 @@
-/** The statements that the processes of a run of the tests have recorded (recording.ts). */
+/** Reads the statements that the processes of a test run have recorded (recording.ts). */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** The records of the last run that checked rows. */
+/** The folder with the records of the last test run that checked rows. */
 export const recordsFolder = path.join(projectDirectory, '.data', 'test-statements');
 
-/** Runs after the files whose statements it checks. */
+/** This test file runs after the test files whose statements it checks. */
 export const statementsTest = 'test/statements/statements.test.ts';
 
-/** A position in a file, as V8 names it: from 1. */
+/** A position in a file. Lines and columns begin at 1, as in V8. */
 export interface Position {
-  /** From the project's directory. */
+  /** The path of the file from the project's directory. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -21,22 +21,22 @@ export interface RecordedStatement {
   readonly text: string;
   /** The name of a prepared statement, whose definition declares the row. */
   readonly name?: string;
-  /** The call and its callers, the innermost first. */
+  /** The positions of the call and of its callers, the innermost first. */
   readonly calls: readonly Position[];
-  /** The numbers of parameters that were null, or arrays with a null. */
+  /** The numbers of parameters that were null or were arrays that contain null. */
   readonly nulls: readonly number[];
 }
 
-/** @returns the records in the folder; empty if there is none */
+/** @returns the records in the folder; empty without a folder */
 export function readRecords(folder: string): RecordedStatement[] {
   return filesIn(folder).flatMap((file) => {
     const lines = readFileSync(file, 'utf8').split('\n');
-    // A process that was killed may have left half a line, which is the last one.
+    // The last line may be incomplete, because the process may have been killed.
     return lines.slice(0, -1).map((line) => JSON.parse(line) as RecordedStatement);
   });
 }
 
-/** @returns whether a file of the project is younger than the records: its calls may stand at other positions */
+/** @returns a function that tells whether a file changed after the recording, so that its calls may have other positions */
 export function changedSince(folder: string): (file: string) => boolean {
   const oldest = Math.min(...filesIn(folder).map((file) => statSync(file).birthtimeMs));
   return (file) =>

@@ -1,6 +1,6 @@
 /**
- * The code declares the rows of SQL statements as Postgres describes them. `npm test` runs this file last, over the statements
- * of all other files. Alone, it checks the statements of the last such run.
+ * Tests that the code declares the rows of SQL statements as Postgres describes them. `npm test` runs this file last, and the file checks
+ * the statements of all other test files. If the file runs alone, it checks the statements of the last complete run.
  */
 import { expect } from 'chai';
 import { testStack } from '../toolkit/stack/stack.ts';
@@ -9,7 +9,7 @@ import { checkRows, declaredRows, type CheckedRows } from './check.ts';
 import { createDescriber } from './described.ts';
 import { changedSince, readRecords, recordsFolder } from './records.ts';
 
-/** The compiler reads the whole project. */
+/** The time limit is long, because the compiler reads the whole project. */
 const checkMs = 600_000;
 
 describe('rows of statements', () => {
@@ -18,7 +18,7 @@ describe('rows of statements', () => {
   before('compare the rows', async function () {
     this.timeout(checkMs);
     const records = readRecords(recordsFolder);
-    if (records.length === 0) return this.skip(); // `npm test` makes the records
+    if (records.length === 0) return this.skip(); // only a complete `npm test` makes records
     await testDatabase();
     const { environment } = await testStack();
     const describer = await createDescriber(environment['DATABASE_URL'] ?? '');

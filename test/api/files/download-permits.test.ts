@@ -23,11 +23,14 @@ describe('download permits (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const grantedPermits = (count: number) => Array<string>(count).fill('taken');
 
-  it('gives 3 permits to a student and half of the free permits to a club, and then refuses with a time', () => {
+  it('are limited to 3 for a student and to half of the free permits for a club, else a time to retry', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...grantedPermits(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...grantedPermits(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...grantedPermits(25), 'busy 30']);
-    expect(times(14, 'three'), 'two clubs leave permits to a third').to.deep.equal([...grantedPermits(13), 'busy 30']);
+    expect(times(14, 'three'), 'two clubs leave permits for a third club').to.deep.equal([
+      ...grantedPermits(13),
+      'busy 30',
+    ]);
     for (const [club, count] of [
       ['four', 6],
       ['five', 3],
@@ -38,11 +41,11 @@ describe('download permits (REPO-8)', () => {
       expect(times(count + 1, club)).to.deep.equal([...grantedPermits(count), 'busy 30']);
   });
 
-  it('gives 3 permits in each club to a student of two clubs', () => {
+  it('are limited to 3 in each club for a student of two clubs', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(grantedPermits(6));
   });
 
-  it('gives a returned permit once to the next download', () => {
+  it('are given to the next download after they are returned, once each', () => {
     const release = permits.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { partUnder } from '../../../api/files/paths.ts';
 
 describe('the part of a path below a folder', () => {
-  it('is one part that is not empty', () => {
+  it('is returned only if it is a single part that is not empty', () => {
     const parts = [
       '/files/a',
       '/files/a b',

@@ -31,14 +31,14 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('gives 4 permits to a student and half of the free permits to a club, and then refuses with a time', async () => {
+  it('are limited to 4 for a student and to half of the free permits for a club, else a time to retry', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
     expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
     expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
-  it('gives a returned permit once to the next request', async () => {
+  it('are given to the next request after they are returned, once each', async () => {
     const { release } = await take('one', { ownerId: 'student' });
     await times(3, 'one', 'student');
     release();
@@ -55,7 +55,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     });
   };
 
-  it('aborts the slowest request after a minute, then the next slowest, and never a new request', async () => {
+  it('are taken after a minute from the slowest request, which is aborted, never from a new request', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 12; one++) await giving(`a${one}`, aborted, 'a', { rate: 100 - one });
     for (let one = 0; one < 6; one++) await giving(`b${one}`, aborted, 'b', { rate: 50 - one });
@@ -71,7 +71,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted.at(-1)).to.equal('b2');
   });
 
-  it('takes no permit from a club with as few permits, even if its uploads are slow', async () => {
+  it('are not taken from a club that has as few permits as the requesting club, even if it is slow', async () => {
     const aborted: string[] = [];
     for (let club = 0; club < 24; club++) await giving(`club ${club}`, aborted, `club ${club}`, { rate: 24 - club });
     time = minute;
@@ -80,7 +80,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted).to.deep.equal(['club 23']);
   });
 
-  it('aborts a request of the same club or student if that club or student has no permit left', async () => {
+  it('are taken from the same club or student if that club or student has no permit left', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 4; one++)
       await giving(`student${one}`, aborted, 'a', { ownerId: 'student', rate: 50 + one });
@@ -92,7 +92,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted).to.deep.equal(['student0', 'other0']);
   });
 
-  it('refuses a new request if the aborted request does not return its permit in time', async () => {
+  it('are refused if the aborted request does not return its permit in time', async () => {
     const stuck = await take('a', { ownerId: 'student' });
     await times(3, 'a', 'student');
     time = minute;
@@ -102,7 +102,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
   });
 
-  it('gives two simultaneous new requests two permits, and never exceeds a bound', async () => {
+  it('are given to two simultaneous new requests, and never exceed a limit', async () => {
     const writers = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
     time = minute;
     const newcomers = [taking('a', { ownerId: 'student' }), taking('a', { ownerId: 'student' })];
@@ -114,7 +114,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
 });
 
 describe('the rate limit of new uploads (LIM-22)', () => {
-  it('charges the student or the library, 60 a minute each, and refuses with a time to retry', async () => {
+  it('allows 60 uploads a minute for each student or library, and refuses more with a time to retry', async () => {
     const charged: unknown[] = [];
     const verdict = (allowed: boolean) =>
       Promise.resolve<Verdict>(allowed ? { allowed } : { allowed, retryAfterSeconds: 7 });

@@ -1,4 +1,4 @@
-/** Tests answers that leave at ticks (DEC-63). `npm run bench -- timing` measures whether known and unknown addresses differ. */
+/** Tests answers that are sent only at ticks (DEC-63). `npm run bench -- timing` compares known and unknown addresses. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { restOfTick, steadyAnswer } from '../../../api/middleware/steady-answer.ts';
@@ -23,7 +23,7 @@ async function durationOf(operationId: string, status: number, work: () => Promi
 }
 
 describe('a steady answer (DEC-63)', () => {
-  it('leaves at the next tick after its work', () => {
+  it('is sent at the next tick after the work for it has ended', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.001, max: 10_000, noNaN: true }),
@@ -38,8 +38,8 @@ describe('a steady answer (DEC-63)', () => {
     );
   });
 
-  it('waits after a 202 and after a refusal, but not after a new session', async () => {
-    // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early by another clock.
+  it('waits for a tick if it is a 202 or a refusal, but not if it is a new session', async () => {
+    // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early as measured by another clock.
     const atLeast = tick - 2;
     expect(await durationOf('requestStudentPasswordReset', 202, async () => {})).to.be.at.least(atLeast);
     const refuse = () => Promise.reject(new DomainError('token_gone', 'It is gone.'));
@@ -47,7 +47,7 @@ describe('a steady answer (DEC-63)', () => {
     expect(await durationOf('exchangeStudentCode', 200, async () => {})).to.be.below(tick / 2);
   });
 
-  it('applies to sign-up, resend, reset and code of both kinds, and can be switched off', () => {
+  it('is used for sign-up, resend, reset and code of both kinds of account, and can be switched off', () => {
     const named = contractOperations().filter(({ operationId }) => steadyAnswer(deps(), operationId).length === 1);
     expect(named.map(({ operationId }) => operationId)).to.have.members([
       'signUpStudent',

@@ -197,14 +197,14 @@ describe('admission of calls', function () {
     }
   });
 
-  it('does not limit reads, even refused reads', async () => {
+  it('limits no reads, not even refused reads', async () => {
     for (const path of ['/v1/auth/session', '/v1/me', `/v1/clubs/${randomUUID()}/students`]) {
       await passes(100, call('GET', path, { refused: true }));
     }
   });
 
-  describe('charges of a call', () => {
-    it('count for the club for all its administrators and any spelling of its id, and for no other club', async () => {
+  describe('charges for a call', () => {
+    it('count for the club, for all its administrators and any spelling of its id, and for no other club', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
@@ -223,7 +223,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('count for the most specific row: comments, other classroom writes and club writes separately', async () => {
+    it('count only for the most specific row, such as comments instead of classroom writes', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -231,14 +231,14 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('count comments on lessons and on posts together', async () => {
+    it('count together for comments on lessons and on posts', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('count booking and canceling of mentorship sessions together, 30 an hour', async () => {
+    it('count together for booking and canceling mentorship sessions, 30 an hour', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -246,7 +246,7 @@ describe('admission of calls', function () {
       expect(await outcome(inClub('DELETE', '/classroom/mentorships/m3/sessions/s1', someone))).to.equal(limited(hour));
     });
 
-    it('count an administrator’s write on a classroom path as a write of the club', async () => {
+    it('count for the club if an administrator writes on a classroom path', async () => {
       const clubId = randomUUID();
       const someone = admin();
       await passes(30, inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, someone, clubId));
@@ -255,7 +255,7 @@ describe('admission of calls', function () {
       expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
     });
 
-    it('count a student’s write on a club path for the student, 30 a minute, and not for the club (DEC-53)', async () => {
+    it('count for the student, 30 a minute, if a student writes on a club path (DEC-53)', async () => {
       const clubId = randomUUID();
       for (const someone of [student(), student(), student()]) {
         await passes(30, inClub('POST', `/media/${randomUUID()}/complete`, someone, clubId));
@@ -264,7 +264,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('count students’ changes on club paths for the club, up to 30 of its 60 for all students (DEC-53)', async () => {
+    it('count for the club if students change something on club paths, up to 30 of its 60 (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -285,7 +285,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('count refused changes for the student, and not against other students’ next window', async () => {
+    it('count for the student if a change is refused, and not in the next window of other students', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -305,7 +305,7 @@ describe('admission of calls', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('count all credential operations of both kinds of user for one address together', async () => {
+    it('count together for all credential operations of both kinds of account and one address', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -322,7 +322,7 @@ describe('admission of calls', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('count an IPv6 client also by its /48 at ten times the limit, without refused calls of a /64 (DEC-30)', async () => {
+    it('count for the /48 of an IPv6 client too, at ten times the limit, without refused calls (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -332,7 +332,7 @@ describe('admission of calls', function () {
       await passes(1, signIn(`2001:db9:${site.slice(9)}:1::1`));
     });
 
-    it('count an IPv6 client by its /64, and an IPv4-mapped client by its IPv4 address', async () => {
+    it('count for the /64 of an IPv6 client, and for the IPv4 address of an IPv4-mapped client', async () => {
       const network = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(1, 0xffff).toString(16)}`;
       for (let host = 1; host <= 10; host += 1) await passes(1, signIn(`${network}::${host}`));
       expect(await outcome(signIn(`${network}:ffff::1`))).to.equal(limited(minute));
@@ -352,7 +352,7 @@ describe('admission of calls', function () {
       ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`${title} use up 60 a minute of the address, not of the club`, async () => {
+      it(`${title} count against the 60 calls a minute of the address, not of the club`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -363,20 +363,20 @@ describe('admission of calls', function () {
       });
     }
 
-    it('do not use up the student’s limit', async () => {
+    it('do not count against the student’s limit', async () => {
       const someone = student();
       const path = '/classroom/agents/a1/messages';
       await passes(60, { ...inClub('POST', path, someone), refused: true, ip: '192.0.2.1' });
       await passes(20, inClub('POST', path, someone));
     });
 
-    it('do not use up the address’s limit of writes elsewhere', async () => {
+    it('do not count against the address’s limit of other writes', async () => {
       const ip = anyIp();
       await passes(60, call('POST', `/v1/clubs/${randomUUID()}/media`, { ip, refused: true }));
       await passes(60, call('PATCH', '/v1/me', { ip }));
     });
 
-    it('use up a limit per IP once, refused or not', async () => {
+    it('count once, and not twice, against a limit per IP address', async () => {
       const ip = anyIp();
       await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
       await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));
@@ -431,7 +431,7 @@ describe('admission of calls', function () {
       });
     });
 
-    it('throw an error that does not come from the counters', async () => {
+    it('throw an error that has another cause than the counters', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

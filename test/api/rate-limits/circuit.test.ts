@@ -1,4 +1,4 @@
-/** Tests that an unavailable store costs at most one wait a second. */
+/** Tests that calls wait at most once a second for an unavailable store. */
 import { expect } from 'chai';
 import { createCircuit } from '../../../api/rate-limits/circuit.ts';
 import { CountersUnavailable, storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
@@ -42,7 +42,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(failures).to.deep.equal([broken]);
   });
 
-  it('skips the store for one second after a failure, then tries it again', async () => {
+  it('does not call the store for one second after a failure, and then tries it again', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 999;
@@ -86,7 +86,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('fails at the deadline if the store does not answer, and leaves no timer behind', () =>
+  it('fails at the deadline if the store does not answer, and leaves no running timer', () =>
     withTimersStopped(async (advance) => {
       const through = circuit();
       const { promise, reject } = Promise.withResolvers<never>();

@@ -9,7 +9,7 @@ describe('client address', () => {
   const table: readonly [string, string | undefined, string | undefined, readonly string[], string][] = [
     ['is the peer without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
     [
-      'is a peer that is no trusted proxy, whatever the header contains',
+      'is a peer that is not a trusted proxy, for any content of the header',
       '203.0.113.7',
       '198.51.100.1',
       proxies,
@@ -47,7 +47,13 @@ describe('client address', () => {
       '10.0.0.1',
     ],
     ['is the peer when the nearest entry is a number', '10.0.0.1', '2130706433', proxies, '10.0.0.1'],
-    ['recognizes a trusted peer in IPv4-mapped form', '::ffff:10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
+    [
+      'is the hop behind a trusted peer in IPv4-mapped form',
+      '::ffff:10.0.0.1',
+      '198.51.100.1',
+      proxies,
+      '198.51.100.1',
+    ],
     ['is the IPv4 address of a hop in IPv4-mapped form', '10.0.0.1', '::ffff:198.51.100.1', proxies, '198.51.100.1'],
     [
       'is the IPv4 address of a peer in hexadecimal IPv4-mapped form',
@@ -74,7 +80,7 @@ describe('client address', () => {
     });
   }
 
-  it('does not change by any text that a client writes into X-Forwarded-For', () => {
+  it('does not depend on the text that a client writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -99,7 +105,7 @@ describe('the subject of a limit per IP', () => {
     expect(subjectsOf('203.0.113.8')).to.deep.equal(['203.0.113.8 x1']);
   });
 
-  it('is the /64 network of an IPv6 address, and then its /48 at ten times the limit (DEC-30)', () => {
+  it('is the /64 network of an IPv6 address, and also its /48 at ten times the limit (DEC-30)', () => {
     const networks = ['2001:db8:1:2::/64 x1', '2001:db8:1::/48 x10'];
     expect(subjectsOf('2001:db8:1:2:3:4:5:6')).to.deep.equal(networks);
     expect(subjectsOf('2001:db8:1:2:ffff::1')).to.deep.equal(networks);
@@ -132,7 +138,7 @@ describe('networkOf', () => {
     expect(networkOf('::ffff:203.0.113.7')).to.equal('203.0.113.0/24');
   });
 
-  it('returns a text that is no address unchanged', () => {
+  it('returns a text unchanged if it is not an address', () => {
     expect(networkOf(unknownClient)).to.equal(unknownClient);
   });
 });

@@ -44,7 +44,7 @@ const unavailable = async (call: Promise<unknown>): Promise<unknown> => {
     throw new Error(`CountersUnavailable was expected, not ${String(error)}`);
   return error.cause;
 };
-/** A silent store fails after its whole deadline, and not earlier. */
+/** If the store does not answer, the failure comes after the whole deadline, not earlier. */
 const silence = `Error: No answer within ${storeDeadlineMs} ms.`;
 
 const backends: readonly [string, () => Promise<Store>, string][] = [
@@ -81,14 +81,14 @@ for (const [name, start, address] of backends) {
       return waits;
     };
 
-    it('allows the limit, then rejects until the clock’s window ends', async () => {
+    it('allows calls up to the limit, and then rejects calls until the window of the clock ends', async () => {
       const three = budget(3);
       expect(await charge(three, 3, noon + 20_000)).to.deep.equal([0, 0, 0]);
       expect(await charge(three, 1, noon + 59_999)).to.deep.equal([1]);
       expect(await charge(three, 2, noon + minute)).to.deep.equal([0, 0]);
     });
 
-    it('returns Retry-After as whole seconds to the next window, rounded up', async () => {
+    it('returns Retry-After as whole seconds until the next window, rounded up', async () => {
       const one = budget(2);
       expect(await charge(one, 3, noon + 12_345)).to.deep.equal([0, 0, 48]);
       const hourly = budget(2, 3_600);
@@ -102,13 +102,13 @@ for (const [name, start, address] of backends) {
       expect(await charge(five, 5, noon + 2 * minute)).to.deep.equal([0, 0, 0, 60, 60]);
     });
 
-    it('returns Retry-After until the first window with a free call', async () => {
+    it('returns Retry-After until the start of the first window that has a call left', async () => {
       const two = budget(2);
       expect(await charge(two, 7, noon)).to.deep.equal([0, 0, 60, 120, 120, 120, 120]);
       expect(await charge(two, 1, noon + 2 * minute)).to.deep.equal([0]);
     });
 
-    it('charges retries in a used-up window only to the next window', async () => {
+    it('charges retries only to the next window, if the current window is used up', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       expect(await charge(two, 3, noon + minute + 30_000)).to.deep.equal([30, 90, 90]);
@@ -173,7 +173,7 @@ for (const [name, start, address] of backends) {
       expect(counts.reduce((sum, { stdout }) => sum + Number(stdout), 0)).to.equal(60);
     });
 
-    it('stores a subject as a keyed hash, not as an address', async () => {
+    it('stores the subject as a keyed hash, not as an address', async () => {
       const one = budget(2);
       await charge(one, 1, noon, '203.0.113.7');
       const keys = await keysOf(store, one.counter);
@@ -205,7 +205,7 @@ for (const [name, start, address] of backends) {
       await nowhere.close();
     });
 
-    it('tries a silent store once a second, and uses it again when it answers', async () => {
+    it('tries a store that does not answer once a second, and uses it again when it answers', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];
@@ -233,7 +233,7 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
-    it('takes back a successful try, and charges no refused try to another window', async () => {
+    it('can take back an accepted try, and does not charge a refused try to another window', async () => {
       const two = budget(2);
       const tries = async (n: number, now: number) => {
         const waits: number[] = [];
@@ -249,7 +249,7 @@ for (const [name, start, address] of backends) {
       expect(await tries(3, noon + minute)).to.deep.equal([0, 0, 60]);
     });
 
-    it('remembers a subject in its window and the next window, in every process', async () => {
+    it('remembers a subject in the current window and the next window, in every process', async () => {
       const memory = { name: budget(1).counter, seconds: 3_600 };
       const hour = 60 * minute;
       expect(await limiter.isRemembered(memory, 'a', noon)).to.equal(false);
@@ -263,7 +263,7 @@ for (const [name, start, address] of backends) {
       expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
     });
 
-    it('answers without the store once a caller has used up both windows', async () => {
+    it('refuses without a call to the store, once a caller has used up this window and the next', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       const line = await lineTo(store.url);
@@ -293,7 +293,7 @@ async function keysOf({ url }: Store, counter: string): Promise<readonly string[
   return found.rows.map(({ key }) => key);
 }
 
-describe('counters in Postgres behind a connection that stalls', () => {
+describe('counters in Postgres with a stalled connection', () => {
   it('count later calls over a second connection', async () => {
     await testDatabase();
     const line = await startPostgresLine();
@@ -330,7 +330,7 @@ describe('expired counters in Postgres', function () {
   });
   after(() => client.end());
 
-  it('are deleted in pages, and current counters stay', async () => {
+  it('are deleted in pages, and current counters remain', async () => {
     const { counter } = budget(1);
     await client.query(
       `INSERT INTO rate_limit_counters (key, points, expire)
@@ -344,7 +344,7 @@ describe('expired counters in Postgres', function () {
     await counters.close();
   });
 
-  it('stay for two to three minutes, which covers an early charge and their own window', async () => {
+  it('remain for two to three minutes, because they may be charged a window early', async () => {
     const limiter = limiterOn(store.url);
     const one = budget(1);
     const written = await withClockStopped(async (now) => {

@@ -132,14 +132,14 @@ describe('rate limit table', () => {
     expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
   });
 
-  it('counts sign-in, admin sign-in and sign-up together, and deleting a session as another write', () => {
+  it('counts sign-in, admin sign-in and sign-up together, and the end of a session as an ordinary write', () => {
     const signIn = counterOf('POST', '/v1/auth/sign-in');
     expect(counterOf('POST', '/v1/auth/admin/sign-in')).to.equal(signIn);
     expect(counterOf('POST', `${classroom}/sign-up`)).to.equal(signIn);
     expect(counterOf('DELETE', '/v1/auth/session')).to.equal(counterOf('PUT', '/v1/me')).and.not.equal(signIn);
   });
 
-  it('has a separate counter for every other row', () => {
+  it('has a separate counter for each of the other rows', () => {
     const shared = ['credentials', 'comments', 'mentorship_sessions', 'member_changes'];
     const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
     expect(own).to.have.length(new Set(own).size);
@@ -228,7 +228,7 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('finds no two rows of equal specificity for one path', () => {
+  it('never finds two rows of equal specificity for one path', () => {
     for (const rule of rules) {
       for (const other of rules) {
         if (other === rule || literals(other) !== literals(rule)) continue;
@@ -239,7 +239,7 @@ describe('choice of the most specific rate limit row', () => {
     }
   });
 
-  it('finds an equal row for any case, percent-encoding, and doubled or trailing slashes', () => {
+  it('finds the same row for any letter case, percent-encoding, and double or trailing slashes', () => {
     const spelling = fc.record({ upper: fc.boolean(), encode: fc.boolean(), repeat: fc.integer({ min: 1, max: 3 }) });
     fc.assert(
       fc.property(
@@ -263,12 +263,12 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('does not read ß as ss, although their capitals are equal', () => {
+  it('does not treat ß as ss, although their capital letters are equal', () => {
     expect(counterOf('POST', `${club}/claßroom/anything`)).to.equal('club_writes');
     expect(counterOf('POST', `${club}/cla%C3%9Froom/anything`)).to.equal('club_writes');
   });
 
-  it('keeps an encoded slash inside a parameter', () => {
+  it('treats an encoded slash as part of a parameter', () => {
     expect(counterOf('POST', `${classroom}/lessons/a%2Fb/comments`)).to.equal('comments');
     expect(counterOf('POST', `${classroom}/agents/a%2fb%2Fc/messages`)).to.equal('agent_questions');
   });

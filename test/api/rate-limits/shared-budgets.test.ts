@@ -1,4 +1,4 @@
-/** Tests a club's budgets under a caller who uses up all they can. Other callers keep their share (LIM-24, LIM-25). */
+/** Tests shared budgets of a club with a caller who makes as many calls as possible. Other callers keep their share (LIM-24, LIM-25). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -63,7 +63,7 @@ for (const [name, start] of stores) {
       await store.stop();
     });
 
-    it('lets the owner remove an editor who calls ten times a second, in each of three windows', async () => {
+    it('let the owner remove an editor who calls ten times a second, in each of three windows', async () => {
       const owner = memberOf(randomUUID());
       const attacker = memberOf(owner.clubId);
       const write = (by: Member, now: number) => waitOf(limiter, callOf(by, 'POST', '/campaigns'), now);
@@ -79,14 +79,14 @@ for (const [name, start] of stores) {
             removals.push(await waitOf(limiter, callOf(owner, 'DELETE', `/members/${attacker.caller.id}`), now));
           if (tenth % 40 === 39) writes.push(await write(owner, now));
         }
-        // In the first window the editor gets the calls that the owner does not use. Refused calls are charged to the editor's next window.
+        // In the first window, the editor may use the owner's unused calls. Refused calls are charged to the editor's next window.
         expect(passed(attack), `the editor in window ${window}`).to.equal(window === 0 ? 59 : 0);
         expect(removals, `removals in window ${window}`).to.deep.equal(Array.from({ length: 25 }, () => 0));
         expect(passed(writes), `writes of the owner in window ${window}`).to.equal(15);
       }
     });
 
-    it('lets each administrator revoke and demote after using up their own writes', async () => {
+    it('let each administrator remove, demote and revoke after they have used up their own writes', async () => {
       const owner = memberOf(randomUUID());
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(owner, 'POST', '/campaigns'), noon);
       const ends = [
@@ -101,7 +101,7 @@ for (const [name, start] of stores) {
       for (const call of ends) expect(await waitOf(limiter, call, noon)).to.equal(60);
     });
 
-    it('counts 60 calls a minute for one caller, and early retries against the caller’s next window', async () => {
+    it('allow 60 calls a minute to a single caller, and count early retries in the caller’s next window', async () => {
       const only = memberOf(randomUUID());
       const write = (now: number) => waitOf(limiter, callOf(only, 'POST', '/campaigns'), now);
       for (let n = 0; n < 60; n += 1) expect(await write(noon)).to.equal(0);
@@ -110,7 +110,7 @@ for (const [name, start] of stores) {
       expect(await write(noon + 60 * second)).to.equal(60);
     });
 
-    it('charges a call that the club’s budget refuses only to its caller, and admits a caller who waits', async () => {
+    it('charge a refused call only to its caller, and admit a caller who waits for Retry-After', async () => {
       const clubId = randomUUID();
       const [first, waiting, hasty] = [memberOf(clubId), memberOf(clubId), memberOf(clubId)];
       for (let n = 0; n < 60; n += 1) await waitOf(limiter, callOf(first, 'POST', '/campaigns'), noon);
@@ -124,7 +124,7 @@ for (const [name, start] of stores) {
         expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later), `call ${n}`).to.equal(0);
     });
 
-    it('shares every other budget of a club in an equal way', async () => {
+    it('are shared in the same way for every kind of budget of a club', async () => {
       for (const rule of rules.filter(({ scope }) => scope === 'club')) {
         const path = rule.path
           .replaceAll(/\{\w+\}/g, 'x')
@@ -142,7 +142,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('admits at most five times the limit by shares, for any number of administrators', async () => {
+    it('admit at most five times the limit by shares, for any number of administrators', async () => {
       const clubId = randomUUID();
       let admitted = 0;
       for (let n = 0; n < 40; n += 1) {
@@ -167,19 +167,19 @@ describe('shared budgets while the counters are unavailable', () => {
   });
 });
 
-describe('bounds of callers who share a budget', () => {
+describe('the limits of a caller who shares a budget', () => {
   const bounds = (kind: 'admin' | 'student' | 'file') => {
     const { own, share, reserve } = sharedBudget(clubWrites, kind);
     return { own: own.limit, share, reserve: reserve.limit };
   };
 
-  it('depend on the kind of caller, by a table', () => {
+  it('depend on the kind of caller', () => {
     expect(bounds('admin')).to.deep.equal({ own: 60, share: 15, reserve: 300 });
     expect(bounds('student')).to.deep.equal({ own: 10, share: 4, reserve: 120 });
     expect(bounds('file')).to.deep.equal({ own: 10, share: 4, reserve: 300 });
   });
 
-  it('leave at least one call in a share of a small budget', () => {
+  it('include a share of at least one call of a small budget', () => {
     expect(sharedBudget({ ...clubWrites, limit: 3 }, 'admin')).to.deep.include({ share: 1 });
   });
 });

@@ -1,4 +1,4 @@
-/** Tests windows that are aligned to the clock, and the whole seconds until a window begins. */
+/** Tests time windows that are aligned to the clock, and the whole seconds until a window begins. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { secondsUntilWindow, windowAt } from '../../../api/rate-limits/windows.policy.ts';
@@ -31,7 +31,7 @@ describe('a fixed window', () => {
     expect(secondsUntilWindow(next, 60, noon + 60_000)).to.equal(1);
   });
 
-  it('returns the smallest number of seconds after which a call is in the window', () => {
+  it('returns in Retry-After the smallest number of seconds after which a call is in the window', () => {
     const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(moment, fc.constantFrom(60, 3_600), fc.constantFrom(1, 2), (now, windowSeconds, ahead) => {

@@ -18,8 +18,8 @@ const further = (traits: Partial<OperationTraits>): ErrorCode[] => {
   return codesByRule({ ...plain, ...traits }).filter((code) => !always.includes(code));
 };
 
-describe('codes by rule', () => {
-  it('gives three codes to every operation', () => {
+describe('codesByRule', () => {
+  it('returns three codes for every operation', () => {
     expect(codesByRule(plain)).to.deep.equal(['malformed_request', 'internal_error', 'busy']);
   });
 
@@ -37,11 +37,11 @@ describe('codes by rule', () => {
     });
 });
 
-describe('traits of an operation', () => {
+describe('traitsOf', () => {
   const operation = { operationId: 'getProfile', description: '', tags: [], security: [], responses: {} } as const;
   const parametersNamed = (...names: string[]) => names.map((name) => ({ name }));
 
-  it('include session, roles and body', () => {
+  it('reports session, roles and body of an operation', () => {
     const written = { ...operation, security: [{ admin: [] }], 'x-roles': ['owner'], requestBody: { content: {} } };
     expect(traitsOf('post', written, [])).to.deep.equal({
       ...plain,
@@ -52,12 +52,12 @@ describe('traits of an operation', () => {
     });
   });
 
-  it('do not include the form of the club’s id, of a slug and of a certificate code', () => {
+  it('does not count a club id, a slug and a certificate code as parameters that can be invalid', () => {
     const traits = traitsOf('get', operation, parametersNamed('clubId', 'slug', 'certificateCode'));
     expect(traits).to.deep.equal({ ...plain, isUnderClub: true });
   });
 
-  it('include the form of every other parameter', () => {
+  it('counts every other parameter as a parameter that can be invalid', () => {
     expect(traitsOf('get', operation, parametersNamed('page')).hasJudgedParameters).to.equal(true);
   });
 });

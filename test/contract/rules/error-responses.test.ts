@@ -14,15 +14,15 @@ const publicRead: OperationTraits = {
 
 const shared = (name: string) => ({ $ref: `../responses.yaml#/${name}` });
 
-describe('error responses by rule', () => {
-  it('gives a public read the malformed request and the default', () => {
+describe('errorResponses', () => {
+  it('returns a 400 and a default response for a public read', () => {
     expect(errorResponses([], publicRead)).to.deep.equal({
       400: shared('MalformedRequest'),
       default: shared('Otherwise'),
     });
   });
 
-  it('gives an administrator’s write under a club the responses of all its traits', () => {
+  it('returns the responses of all traits for an administrator’s write on a club path', () => {
     const write = { hasSession: true, isUnderClub: true, hasRoles: true, hasBody: true, hasJudgedParameters: true };
     expect(Object.keys(errorResponses([], { method: 'post', ...write }))).to.deep.equal([
       '400',
@@ -36,7 +36,7 @@ describe('error responses by rule', () => {
     ]);
   });
 
-  it('adds responses for the operation’s own codes, once for each status', () => {
+  it('adds one response for each status of the operation’s own codes', () => {
     expect(errorResponses(['not_found', 'in_use', 'name_taken', 'not_configured'], publicRead)).to.deep.equal({
       400: shared('MalformedRequest'),
       404: shared('NotFound'),

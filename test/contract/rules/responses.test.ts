@@ -1,4 +1,4 @@
-/** Tests that an operation has the responses of its path file, and further responses by rule. */
+/** Tests that an operation has the responses of its path file, and the responses that follow from rules. */
 import { expect } from 'chai';
 import { contractText } from '../../../contract/contract.ts';
 import type { OperationObject } from '../../../contract/openapi.ts';
@@ -30,7 +30,7 @@ function complete(responses: Readonly<Record<string, WrittenResponse>>, codes: r
   return completeResponses(operation, publicRead);
 }
 
-describe('responses of an operation', () => {
+describe('the completion of an operation’s responses', () => {
   it('keeps a response of the path file instead of the shared response', () => {
     const own = { description: 'No certificate has this code.' };
     expect(complete({ ...success, 404: own }, ['not_found'])).to.deep.equal({
@@ -53,7 +53,7 @@ describe('responses of an operation', () => {
     );
   });
 
-  it('inserts the wrapper of a record before other media types', () => {
+  it('inserts the JSON schema around a record, before other media types', () => {
     const page = { 'text/html': { schema: { type: 'string' } } };
     const written = { description: 'A course.', 'x-data-of': { $ref: '#/Course' }, content: page };
     const schema = {
@@ -67,7 +67,7 @@ describe('responses of an operation', () => {
   });
 
   for (const name of ['x-data-of', 'x-page-of'] as const)
-    it(`refuses a schema that ${name} means`, () => {
+    it(`refuses a written schema that ${name} would generate`, () => {
       const written = complete({ 200: { description: 'An answer.', [name]: { $ref: '#/Course' } } })[200];
       if (!written) throw new Error('No response 200');
       expect(() => complete({ 200: written })).to.throw(
@@ -75,7 +75,7 @@ describe('responses of an operation', () => {
       );
     });
 
-  it('inserts the wrapper of a page', () => {
+  it('inserts the JSON schema around a page', () => {
     const response = complete({ 200: { description: 'A page.', 'x-page-of': { $ref: '#/Course' } } })[200];
     expect(response).to.have.nested.property('content.application/json.schema.properties.data.items.$ref', '#/Course');
     expect(response).to.have.nested.property('content.application/json.schema.properties.shortened');

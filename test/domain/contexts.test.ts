@@ -4,18 +4,18 @@ import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import { answersOf, contexts } from '../../domain/contexts.ts';
 
-/** Folders of use cases that span several contexts. They call the contexts, and the list has no entry for them. */
+/** Folders of use cases that span several contexts. These folders call the contexts and have no entry in the list. */
 const spanning = ['students'];
 
 describe('domain/contexts.ts', () => {
-  it('has a part for every context', () => {
+  it('has an entry for every context', () => {
     const folders = readdirSync(path.join(projectDirectory, 'domain'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !spanning.includes(entry.name))
       .map(({ name }) => name);
     expect(Object.keys(contexts).toSorted()).to.deep.equal(folders.toSorted());
   });
 
-  it('finds the only entry for each name', () => {
+  it('finds exactly one entry for each name', () => {
     expect(answersOf(['one', 'two'], [{ two: 2 }, {}, { one: 1 }])).to.deep.equal({ one: 1, two: 2 });
   });
 

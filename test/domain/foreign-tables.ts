@@ -1,6 +1,6 @@
 /**
- * The tables that a context uses although another context owns them, each with the reason. `test/domain/tables.test.ts` compares this
- * list with the code.
+ * The tables that a context uses although another context owns the table. Each entry states the reason. `test/domain/tables.test.ts`
+ * compares this list with the code.
  */
 
 export interface ForeignUses {
@@ -20,7 +20,7 @@ const sendsMails = 'Prepares mails to many students, and claims the mails for it
 const decidesMails = 'Decides at the claim of a mail whether the student still receives it.';
 const totals = 'Totals of lists come from tallies (ADR 11).';
 
-/** The uses of each context. A table occurs at most once in `reads` and once in `writes`. */
+/** The foreign tables that each context uses. A table occurs at most once in `reads` and once in `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   access: {
     reads: [
@@ -28,7 +28,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['students'], reason: people },
       {
         tables: ['agents', 'community_spaces', 'courses', 'repositories'],
-        reason: 'Checks that a product grants access to an existing thing, and shows the title.',
+        reason: 'Checks that the record to which a product grants access exists, and shows the title of the record.',
       },
     ],
   },
@@ -123,7 +123,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['media'], reason: 'Checks the image that becomes a logo.' },
       { tables: ['transactional_mails'], reason: 'Shows when a pending invitation expires.' },
     ],
-    writes: [{ tables: ['administrators'], reason: 'A sign-up and an accepted invitation open an account.' }],
+    writes: [{ tables: ['administrators'], reason: 'A sign-up opens an account, and so does an accepted invitation.' }],
   },
   community: {
     reads: [
@@ -172,7 +172,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' },
       {
         tables: ['mail_suppressions', 'students'],
-        reason: 'A student who has switched the daily mail off does not receive it in a new space.',
+        reason: 'A student who has switched off the daily mail receives no mail for a new space.',
       },
     ],
     writes: [{ tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' }],
@@ -187,7 +187,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'The sources follow the files and lessons from which they are read.',
       },
     ],
-    writes: [{ tables: ['agent_citations'], reason: 'A citation outlives its source, and then names no source.' }],
+    writes: [
+      {
+        tables: ['agent_citations'],
+        reason: 'A citation stays after its source is deleted, and then names no source.',
+      },
+    ],
   },
   learning: {
     reads: [
@@ -215,7 +220,8 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['list_tally_changes'], reason: totals },
       {
         tables: ['wakes'],
-        reason: 'A request that creates no mail leaves no wake, and takes as long as a request with a mail (ACC-4).',
+        reason:
+          'A request that creates no mail leaves no wake. It takes as long as a request that creates a mail (ACC-4).',
       },
     ],
   },
@@ -297,7 +303,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['clubs'], reason: settingsOfClub },
       {
         tables: ['facts', 'upkeep_rounds'],
-        reason: 'Facts become events, and each round of upkeep continues after the last round.',
+        reason: 'Facts become events. Each round of upkeep continues at the position of the last round.',
       },
       {
         tables: [

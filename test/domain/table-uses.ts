@@ -1,4 +1,4 @@
-/** Finds which context reads and writes which table, from the SQL texts and the entities in the context's folder of domain/. */
+/** Finds the tables that each context reads and writes, from the SQL texts and the entities in the context's folder of domain/. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -9,13 +9,13 @@ export interface TableUse {
   access: 'reads' | 'writes';
 }
 
-/** A table of entities/ with its entity, and with the context that owns its rows. */
+/** A table of entities/, with its entity and the context that owns the rows. */
 export interface Table {
   owner: string;
   entity: string;
 }
 
-/** Folders of entities/ that belong to no context: the engine, and the infrastructure that all contexts use. */
+/** Folders of entities/ that belong to no context: the engine and the infrastructure, which all contexts use. */
 export const platformFolders: readonly string[] = ['facts', 'keys', 'limits'];
 
 /** @returns the tables that the entities declare, by name */

@@ -1,4 +1,4 @@
-/** Each table belongs to one context. Another context may use the table only with a line in foreign-tables.ts that states the reason. */
+/** Checks that each table belongs to one context. Another context needs a line with the reason in foreign-tables.ts to use the table. */
 import { expect } from 'chai';
 import { topLevelOf } from '../../dev/generators/import-graph.ts';
 import { foreignUses, type ForeignUses } from './foreign-tables.ts';
@@ -38,7 +38,7 @@ describe('tables of contexts', () => {
     expect([...owners].filter((owner) => !contexts.has(owner) && !platformFolders.includes(owner))).to.deep.equal([]);
   });
 
-  it('in mail and media name no context above mail and media except clubs and people', () => {
+  it('of clubs and people are the only tables of higher contexts that mail and media use', () => {
     const trunk = ['administrators', 'clubs', 'invitations', 'memberships', 'students'];
     const upward = used.filter(({ context, table }) => ['mail', 'media'].includes(context) && isAbove(table, context));
     expect(upward.map(nameOf).filter((name) => !trunk.some((table) => name.endsWith(` ${table}`)))).to.deep.equal([]);
@@ -63,7 +63,7 @@ describe('usesIn', () => {
     expect(usesOf("search(db, q, { from: 'lessons lesson' })")).to.deep.equal(['reads lessons']);
   });
 
-  it('takes INSERT, UPDATE and DELETE for writes, and a lock for none', () => {
+  it('treats INSERT, UPDATE and DELETE as writes, but not a lock', () => {
     expect(usesOf('sql`INSERT INTO lessons`')).to.deep.equal(['writes lessons']);
     expect(usesOf('sql`UPDATE lessons SET title = 1`')).to.deep.equal(['writes lessons']);
     expect(usesOf('sql`SELECT FROM lessons FOR NO KEY UPDATE`')).to.deep.equal(['reads lessons']);

@@ -97,7 +97,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('a read without a lock that has become stale', () => {
+  describe('a stale read without a lock', () => {
     const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
@@ -132,7 +132,7 @@ describe('lock order (ENG-6)', () => {
         expect(rows).to.have.length(1);
       });
 
-      it(`throws StaleRead outside a transaction that can be retried (${what})`, async () => {
+      it(`throws StaleRead in a transaction that cannot be retried (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
@@ -150,7 +150,7 @@ describe('lock order (ENG-6)', () => {
     }
   });
 
-  it('lets a transaction reserve more seats after it removed two students, without a deadlock', async () => {
+  it('lets a transaction remove two students and then reserve seats, without a deadlock', async () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
     const usual = await testDeps();

@@ -6,7 +6,7 @@ const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
 
 describe('dates of assignments', () => {
-  it('are the assignment’s own dates without an extension, or if they are later than the extension (ASG-7)', () => {
+  it('are the assignment’s own dates if there is no extension, or an earlier extension (ASG-7)', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own)).to.deep.equal(own);
     expect(datesInForce(own, none)).to.deep.equal(own);
@@ -20,15 +20,15 @@ describe('dates of assignments', () => {
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
   });
 
-  it('belong to at most 20 assignments of a lesson', () => {
+  it('exist for at most 20 assignments of a lesson', () => {
     expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 
-  it('are absent if the assignment has none, even if the student has an extension', () => {
+  it('are absent if the assignment has no dates, even if the student has an extension', () => {
     expect(datesInForce(none, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(none);
   });
 
-  it('never become earlier by an extension, and keep the deadline before the closing time', () => {
+  it('never become earlier by an extension, and the deadline is never after the closing time', () => {
     const date = fc.option(fc.nat({ max: 50 }).map(at));
     const dates = fc.record({ dueAt: date, closesAt: date });
     fc.assert(
@@ -51,7 +51,7 @@ describe('dates of assignments', () => {
     expect(isClosed(none, at(20))).to.equal(false);
   });
 
-  it('make work late if it is first hour after the millisecond of the deadline (ASG-8)', () => {
+  it('make work late if it is sent after the deadline, and keep earlier work in time (ASG-8)', () => {
     const lateAt = (hour: number, due: number | null, now: number | null = due) =>
       isLate({ sentAt: at(hour), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
     expect([9, 10, 11].map((hour) => lateAt(hour, 10))).to.deep.equal([false, false, true]);

@@ -1,4 +1,4 @@
-/** Compares random acts on one submission with a small model. Refusals, status, lateness, attempts and counts must be equal. */
+/** Compares one submission with a small model after random acts. Refusals, status, lateness, attempts and counts must be equal. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';

@@ -75,7 +75,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('record one attempt of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
+  it('record one of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -84,7 +84,7 @@ describe('concurrent acts on assignments', () => {
     expect(await attemptsOf()).to.deep.equal([1]);
   });
 
-  it('puts a file that is sent for two assignments at the same time into only one attempt', async () => {
+  it('put a file that is sent for two assignments at the same time into only one attempt', async () => {
     const other = await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 1 });
     const work = { file_ids: [await buildAssignmentFile(club.id, learner.id)] };
     const elsewhere = async () => outcomeOf(submitAssignment(await depsOfAll(), reader(), other.id, work, now()));
@@ -187,7 +187,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('lets an approval and a completion of the lesson happen in either order, without a third outcome', async () => {
+  it('refuse a completion of the lesson before the approval, and allow the completion after it', async () => {
     const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());

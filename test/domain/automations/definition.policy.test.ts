@@ -67,7 +67,7 @@ describe('the steps of a definition', () => {
     ]);
   });
 
-  it('contain e-mails and conditions that are all found, also in branches', () => {
+  it('are searched for all e-mails and conditions, also inside branches', () => {
     expect(emailsOf({ steps: tree })).to.deep.equal([email('first'), email('second')]);
     expect(conditionsOf(definition({ steps: tree }))).to.deep.equal([
       { condition: condition({ match: 'any' }), path: '$.steps[1].condition' },
@@ -83,7 +83,7 @@ describe('the steps of a definition', () => {
   });
 });
 
-/** A step inside `depth` others. */
+/** A step that is nested inside `depth` other steps. */
 function nested(depth: number, branch: 'then' | 'else' = 'then'): Step {
   let step: Step = asks('inner', { then: [], else: [] });
   for (let count = 1; count < depth; count++) step = asks(`at ${count}`, { [branch]: [step] });
@@ -164,7 +164,7 @@ describe('a draft (AUTO-7)', () => {
       'draft/steps/0/wait: longer than 366 days.',
     ],
     [
-      'the minutes of a day',
+      'a wait until the last minute of a day',
       definition({ steps: [wait('until_time', { amount: 1_439 }), wait('delay', { amount: 1_440 })] }),
       definition({ steps: [tag('a'), wait('until_time', { amount: 1_440 })] }),
       'draft/steps/1/wait/amount: must be a minute of the day, from 0 to 1439.',
@@ -207,7 +207,7 @@ describe('a draft (AUTO-7)', () => {
         ] as const,
     ),
   ] as const)
-    it(`is accepted with ${what}, and refused with one more`, () => {
+    it(`is accepted at the limit and refused above the limit: ${what}`, () => {
       expect(exceeded(accepted)).to.equal(undefined);
       expect(exceeded(refused)).to.equal(message);
     });
@@ -216,13 +216,13 @@ describe('a draft (AUTO-7)', () => {
     expect(exceeded(definition())).to.equal(undefined);
   });
 
-  it('is measured in bytes, not in characters', () => {
+  it('has a limit in bytes, not in characters', () => {
     expect(bytesOf(sized(262_144))).to.equal(262_144);
   });
 });
 
 describe('the minutes of a delay', () => {
-  it('are 0 without an amount, and single minutes without a unit', () => {
+  it('are 0 without an amount, and the amount itself without a unit', () => {
     expect([minutesOf({ kind: 'delay' }), minutesOf({ kind: 'delay', amount: 3 })]).to.deep.equal([0, 3]);
     expect(
       (['minutes', 'hours', 'days', 'weeks'] as const).map((unit) => minutesOf({ kind: 'delay', amount: 2, unit })),

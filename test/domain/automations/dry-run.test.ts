@@ -61,7 +61,7 @@ describe('a dry run', () => {
     ended_at,
   });
 
-  /** A change that makes a rule true after a day, as a row and as a supposed fact. A day later the change is reversed. */
+  /** A change that makes a rule true after a day: once in the rows, and once as a supposed fact. A day later the change is reversed. */
   interface Turn {
     kind: Fact['kind'];
     type: EventType | undefined;
@@ -247,7 +247,7 @@ describe('a dry run', () => {
       ]);
     });
 
-  it('ends when access ends by time or is revoked, as a run does, also in a wait after an e-mail', async () => {
+  it('ends like a run when access ends by time or is revoked, also in a wait after an e-mail', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start, endsAt: after(5) });
@@ -274,7 +274,9 @@ describe('a dry run', () => {
     expect(loss).to.include({ exit_reason: 'access_lost', ended_at: after(2).toISOString() });
     const other = await buildAccessDelivery(club.id);
     const elsewhere = await tryOut(automationId, studentId, [], { about: { kind: 'delivery', id: other.id } });
-    expect(elsewhere, 'the student never had access to the delivery of the run').to.include({ status: 'completed' });
+    expect(elsewhere, 'the student had no access to the delivery of the run, so the student lost no access').to.include(
+      { status: 'completed' },
+    );
   });
 
   it('lists each look at the run with its cause, the answers of the rules, and the decision', async () => {
@@ -365,7 +367,7 @@ describe('a dry run', () => {
     expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('reports whether the reentry setting would admit the student, and continues in any case', async () => {
+  it('reports whether the reentry setting would admit the student, and continues even if not', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },
@@ -377,7 +379,7 @@ describe('a dry run', () => {
     expect(await tryOut(automationId, studentId)).to.include({ entry: 'not_again', status: 'completed' });
   });
 
-  it('fails where a run would fail: at an unknown kind of step, and in an unknown language', async () => {
+  it('fails like a run at a step of an unknown kind, and in an unknown language', async () => {
     const automationId = await buildAutomation(
       club.id,
       { steps: [{ id: 'future', kind: 'award_points', points: 1 }] },
@@ -401,7 +403,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('stops after 500 looks, so that frequent changes of access do not cost more', async () => {
+  it('stops after 500 looks, so that frequent changes of access cannot cost more', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start });

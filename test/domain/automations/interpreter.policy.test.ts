@@ -54,7 +54,7 @@ const facts: Seen = {
 describe('the decision of a run at a look (AUTO-10)', () => {
   for (const [what, step, changes, decision] of [
     [
-      'ends the run because the automation is archived, before any other reason',
+      'ends the run because the automation is archived, even if other reasons exist',
       steps.tag,
       { automation: 'archived', exits: true, accessLost: true },
       { kind: 'exit', reason: 'archived' },
@@ -86,13 +86,13 @@ describe('the decision of a run at a look (AUTO-10)', () => {
     ['ends the run at an exit step', steps.leaves, {}, { kind: 'exit', reason: 'exit_step' }],
     ['applies an effect and then continues', steps.tag, {}, { kind: 'act', to: 'last' }],
     [
-      'enters the then branch of a condition that is true',
+      'enters the `then` branch of a condition that is true',
       steps.asks,
       { holds: true },
       { kind: 'pass', outcome: 'then', to: 'then' },
     ],
     [
-      'continues after a condition that is false if its else branch is empty',
+      'continues after a condition that is false if the `else` branch is empty',
       steps.asks,
       {},
       { kind: 'pass', outcome: 'else', to: 'last' },
@@ -118,7 +118,7 @@ describe('the decision of a run at a look (AUTO-10)', () => {
       { kind: 'pass', outcome: 'then', to: 'yes' },
     ],
     [
-      'enters the else branch after the deadline of a wait for a condition',
+      'enters the `else` branch after the deadline of a wait for a condition',
       steps.until,
       { deadline: now },
       { kind: 'pass', outcome: 'else', to: 'no' },
@@ -158,7 +158,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('arrives earlier by the factor of the wait speed, rounded up to a millisecond', () => {
+  it('arrives after the wait divided by the wait speed, rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -177,7 +177,7 @@ describe('the plan for the next look at a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('waits immediately for a time, and looks first at a condition or an effect', () => {
+  it('sleeps immediately at a delay, and looks first at every other kind of step', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
@@ -218,7 +218,7 @@ describe('the plan for the next look at a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches each fact about access, and its time, for has_access or a run that ends with access', () => {
+  it('watches access facts and access times if a rule is has_access or the run ends with access', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -227,7 +227,7 @@ describe('the plan for the next look at a run', () => {
     expect(watching([], { exit_on_access_lost: true })).to.deep.equal({ types: access, courses: [], access: true });
   });
 
-  it('watches only the course whose progress matters', () => {
+  it('watches only the course whose progress a rule names', () => {
     const watch = watching([
       { kind: 'course_progress', negate: false, course_id: course },
       { kind: 'course_progress', negate: true, course_id: course },
@@ -248,7 +248,7 @@ describe('the plan for the next look at a run', () => {
     });
   });
 
-  it('watches nothing for a rule of an unknown kind, and no course that the rule does not name', () => {
+  it('watches nothing for a rule of an unknown kind, and no course for a rule without a course', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -268,7 +268,7 @@ describe('a condition', () => {
   const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
     combine({ match, rules: answers.map(() => rule) }, answers);
 
-  it('is true if all or any of its rules are true, as its match setting says', () => {
+  it('is true if all rules or any rule is true, as the match setting says', () => {
     expect([
       of('all', [true, true]),
       of('all', [true, false]),
@@ -300,7 +300,7 @@ describe('a chain of automations (AUTO-14)', () => {
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
   });
 
-  it('grows by one link, and keeps at most one link more than the limit', () => {
+  it('grows by one link, and never has more than one link above the limit', () => {
     expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
     expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
   });

@@ -1,6 +1,6 @@
 /**
- * Compares runs and dry runs of random definitions with a simple interpreter: their steps and order must be equal (AUTO-10, AUTO-12,
- * AUTO-19).
+ * Compares runs and dry runs of random definitions with a simple interpreter. All three must have the same steps in the same order
+ * (AUTO-10, AUTO-12, AUTO-19).
  */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
@@ -101,7 +101,7 @@ describe('runs and dry runs', function () {
           }
           await play.pass(40 * 24 * 60 * minute);
           const { status, exit_reason: reason, path, ended_at: ended } = await play.read(automationId, runId);
-          expect(supposed.path, 'as the dry run predicts').to.deep.equal(path);
+          expect(supposed.path, 'the run has the steps that the dry run predicts').to.deep.equal(path);
           expect([supposed.status, supposed.exit_reason, supposed.ended_at]).to.deep.equal([status, reason, ended]);
           const steps = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
           expect([status, ended, ...steps]).to.deep.equal(direct(definition, tags, happening));
@@ -112,14 +112,14 @@ describe('runs and dry runs', function () {
   });
 });
 
-/** Steps with all kinds of outcomes. The ids follow the order in which the steps are written. */
+/** Builds steps with all kinds of outcomes. The ids are numbered in reading order. */
 function compose(
   list: readonly Draft[],
   exit: { mark: Mark; negate: boolean } | undefined,
   tags: readonly [string, string],
 ): Definition {
   let count = 0;
-  // A condition with two empty branches is a problem of the draft, so the test replaces it with a step that awards points.
+  // A draft must not have a condition with two empty branches, so the test replaces such a condition with a step that awards points.
   const stepOf = (draft: Draft): Step => {
     const id = `s${(count += 1)}`;
     switch (draft.kind) {

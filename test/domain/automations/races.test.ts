@@ -86,7 +86,7 @@ describe('concurrent changes of an automation', () => {
   };
 
   for (const reentry of ['once', 'after_exit'] as const)
-    it(`start one run with reentry ${reentry}, for the first of two concurrent facts`, async () => {
+    it(`start one run for the first of two concurrent facts if reentry is ${reentry}`, async () => {
       const automationId = await onTag({ reentry });
       const [one, other] = [fact(), fact()];
       await inThisOrder(
@@ -177,7 +177,7 @@ describe('concurrent changes of an automation', () => {
       expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', factTypes: [] });
     });
 
-    it(`keeps the whole effect of a step if the automation is ${state} after it, and stops at the next step`, async () => {
+    it(`keeps the effect of a step if the automation is ${state} after the step, and stops at the next step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -207,7 +207,7 @@ describe('concurrent changes of an automation', () => {
     });
   }
 
-  it('has no effect on a removed student, not even a part of an effect', async () => {
+  it('has no effect on a removed student, not even a partial effect', async () => {
     const steps: Step[] = [
       { id: 'points', kind: 'award_points', points: 5 },
       { id: 'tag', kind: 'add_tag', tag_id: tag },

@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken between two steps by its own effect, but the student’s other runs are', async () => {
+  it('is not woken between two steps by its own effect, which wakes the student’s other runs', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
   });
 
-  it('is counted at its step up to 1,000 runs, and exactly if the request names no step', async () => {
+  it('is counted up to 1,000 if the request names a step, and exactly otherwise', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     await deps.db.source.query(
       `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
@@ -139,7 +139,10 @@ describe('a run', () => {
       (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 100, ...filter })).total;
     const totals = [await totalOf({}), await totalOf({ step_id: 'wait' }), await totalOf({ step_id: 'none' })];
     expect(totals).to.deep.equal([1_100, 1_000, 0]);
-    expect(await totalOf({ step_id: 'wait', page: 10 }), 'there is another page').to.equal(1_001);
+    expect(
+      await totalOf({ step_id: 'wait', page: 10 }),
+      'a total of one more run shows that another page exists',
+    ).to.equal(1_001);
     expect(await totalOf({ step_id: 'wait', page: 11 })).to.equal(1_100);
     await deps.db.source.query('DELETE FROM automations WHERE id = $1', [automationId]);
   });
@@ -249,7 +252,7 @@ describe('a run', () => {
     );
   });
 
-  it('is held at its step by a pause, although its deadline passes, and continues afterwards', async () => {
+  it('is held at its step during a pause, even after its deadline, and continues afterwards', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -260,7 +263,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
   });
 
-  it('checks the reasons to exit before a passed deadline when a pause ends', async () => {
+  it('checks the reasons to exit before the passed deadline when a pause ends', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
@@ -274,7 +277,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
   });
 
-  it('is released after a pause in pages of 1, 2, 4 … runs, one second apart', async () => {
+  it('is released after a pause, in pages of 1, 2, 4 … runs that are one second apart', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
     await play.settle();
@@ -358,7 +361,7 @@ describe('a run', () => {
     expect(await storyOf(next)).to.equal('completed: mail bounced');
   });
 
-  it('continues when a person opens the e-mail, but not when a machine does (CAMP-13)', async () => {
+  it('continues when a person opens the e-mail, but not when a machine opens the e-mail (CAMP-13)', async () => {
     const opened = {
       match: 'all' as const,
       rules: [{ kind: 'email_opened' as const, negate: false, step_id: 'mail' }],
@@ -404,7 +407,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('records the outcome unknown for a mail after its lease if its worker died and the run has ended', async () => {
+  it('records `unknown` for a mail after its lease if the worker died and the run has ended', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -421,7 +424,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('keeps the unknown outcome of a mail that was cut off, also for a removed student', async () => {
+  it('keeps the outcome `unknown` of an interrupted mail, also for a removed student', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());
@@ -448,7 +451,7 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
-  it('waits until a lease ends by the clock of Postgres, even if it has ended by the worker’s clock', async () => {
+  it('waits for the end of a lease by Postgres’s clock, even if the lease has ended by the worker’s clock', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -463,7 +466,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('looks again after its e-mail was sent if another look has put it to sleep in the meantime', async () => {
+  it('wakes itself after its e-mail was sent if a concurrent look has put the run to sleep', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -492,7 +495,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('uses nothing of the rate and of the day’s limit for a mail that a pause stops before its claim', async () => {
+  it('does not count a mail towards rate and daily limit if a pause stops the mail before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -512,14 +515,14 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('waits in Postgres for a mail server that hangs, longer each time, and then mails once (AUTO-13)', async () => {
+  it('waits in Postgres for a mail server that hangs, with longer waits, and then mails once (AUTO-13)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
     const looks: number[] = [];
     play.deps.smtp = { ...smtp, onConnectionWithin: async () => void looks.push(play.now().getTime()) };
     await play.pass(6 * hour);
-    expect(looks.length, 'looks again after six hours').to.be.within(30, 120);
+    expect(looks.length, 'the run looks again after six hours').to.be.within(30, 120);
     const [row] = await deps.db.source.query(
       `SELECT allowance, day.mails AS taken, mail.status, attempt_count AS attempts FROM mail_senders
          JOIN club_bulk_days day USING (club_id) JOIN mails mail USING (club_id) WHERE club_id = $1`,
@@ -532,7 +535,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends with the access that existed when its first e-mail was sent', async () => {
+  it('ends when the student loses the access that existed when the first e-mail was sent', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -554,7 +557,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail access_lost');
   });
 
-  it('records sent if the mail server accepted the e-mail while Postgres was unreachable', async () => {
+  it('records `sent` if the mail server accepted the e-mail while Postgres was unreachable', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { source } = play.deps.db;
     play.answer = () => {
@@ -571,7 +574,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('records sent if the acceptance arrives after the mail was given up', async () => {
+  it('records `sent` if the server’s acceptance arrives after the mail was given up', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -585,7 +588,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'sent', last_error: null }]);
   });
 
-  it('sends at most the club’s daily number of e-mails, and the other e-mails the next day (CAMP-41)', async () => {
+  it('sends at most the club’s daily number of e-mails, and the remaining ones the next day (CAMP-41)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(1), domains: [] };
     const automationId = await publish({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const berta = await buildStudent(club.id, { name: 'Berta Brook' });
@@ -645,7 +648,7 @@ describe('a run', () => {
     };
   };
 
-  it('shows an image that was copied at the publication, also after the library has lost the image', async () => {
+  it('shows the image that was copied at the publication, even if the library has lost the image', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -663,7 +666,7 @@ describe('a run', () => {
     expect(play.given[0]?.html, 'as wide as the original').to.match(/<img[^>]* width="20"/);
   });
 
-  describe('that waits looks again', () => {
+  describe('in a wait', () => {
     const learnerOf = async (lessons: number) => {
       const course = await buildOpenCourse(club.id, { lessons });
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId: course.deliveryId, startsAt: start });
@@ -678,7 +681,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('when a completion is undone or repeated, without a fact', async () => {
+    it('looks again when a completion is undone or repeated, without a fact', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({
@@ -703,7 +706,7 @@ describe('a run', () => {
       expect(await storyOf(run)).to.equal('completed: undone then, redone then');
     });
 
-    it('when a lesson of a watched course is withdrawn or published', async () => {
+    it('looks again when a lesson of a watched course is withdrawn or published', async () => {
       const { course, lessons, reader } = await learnerOf(2);
       const [first, second] = lessons;
       await completeLesson(completing(), reader, first?.public_id ?? '', start);
@@ -736,7 +739,7 @@ describe('a run', () => {
       expect(watches).to.deep.equal([]);
     });
 
-    it('when access begins by time', async () => {
+    it('looks again when access begins by time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const startsAt = new Date(start.getTime() + 5 * day);
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt });
@@ -756,7 +759,7 @@ describe('a run', () => {
     });
   });
 
-  it('counts each completed step and its end once in the metrics', async () => {
+  it('counts each completed step and the end of the run once in the metrics', async () => {
     const reports: string[] = [];
     play.deps.onStep = ({ completedKind, ended }) => reports.push([completedKind, ended].filter(Boolean).join(' '));
     const run = await begin({
@@ -805,7 +808,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('failed unknown_step_kind: future …unknown_step_kind');
   });
 
-  it('fails after internal errors that continue for a day', async () => {
+  it('fails if internal errors continue for a day', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     play.deps.failpoint = async () => {
       throw new Error('An internal error');
@@ -824,7 +827,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: points awarded');
   });
 
-  it('fails if the record that its step names was deleted, and a person can then end it', async () => {
+  it('fails if the record that its step names was deleted, and a person can then end the run', async () => {
     const run = await begin({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] });
     await deps.db.source.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tag, start]);
     await play.settle();
@@ -840,7 +843,7 @@ describe('a run', () => {
     ['after_exit', 1],
     ['always', 20],
   ] as const)
-    it(`cannot be resumed besides ${others} active run(s) with reentry ${reentry}`, async () => {
+    it(`cannot be resumed if ${others} other run(s) of the student are active and reentry is ${reentry}`, async () => {
       const run = await begin({ reentry, steps: [delay('wait', 10)] });
       await play.settle();
       await deps.db.source.query(
@@ -854,7 +857,7 @@ describe('a run', () => {
       expect(await resume()).to.include({ status: 'active' });
     });
 
-  it('ends if access that existed only while the e-mail was being sent is lost', async () => {
+  it('ends if the student loses access that existed while the e-mail was being sent', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: enrollment } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start });
     const run = await begin({
@@ -1003,7 +1006,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ error_code: code }) => code)).to.deep.equal(['cycle_limit']);
   });
 
-  it('admits no student while the automation is paused, and none later for facts from the pause', async () => {
+  it('admits no student during a pause, and later ignores the facts from the pause', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag);
     await pauseAutomation(deps, club.id, automationId, play.now());
@@ -1013,7 +1016,7 @@ describe('an automation that students enter', () => {
     expect(await countOf(automationId)).to.equal(0);
   });
 
-  it('reacts to each kind of fact if all lists match, and stores the access of the fact', async () => {
+  it('reacts to each kind of fact if all lists of the trigger match, and stores the fact’s access', async () => {
     const furnished = await buildFurnishedClub();
     const { id: clubId, records } = furnished;
     const idOf = async (table: string) =>
@@ -1106,7 +1109,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('has the priority of the fact, or bulk if manual, and does not follow restored access (AUTO-18)', async () => {
+  it('starts runs with the fact’s priority, or bulk by hand, and ignores restored access (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)

@@ -54,7 +54,7 @@ describe('an event of the payment processor', () => {
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'says the same in a checkout whose records are expanded',
+      'names its customer, subscription and club in a checkout with expanded records',
       'checkout.session.completed',
       { customer: { id: 'cus_1' }, subscription: { id: 'sub_1' }, ...named },
       { ...read, namedClub: 'club_1' },
@@ -72,7 +72,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of period of a subscription in the older shape, which has it beside its items',
+      'says the end of period of a subscription in the older shape, beside the items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
@@ -86,7 +86,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(2) },
     ],
     [
-      'says that the prices of a subscription are unknown, with the period of the first price',
+      'says that all prices of a subscription are unknown, and the period of the first price',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('gold', 'price_0', start + 1), itemOf(null, 'price_1', start + 2)] } }),
       { ...read, status: 'active', currentPeriodEnd: at(1), priceUnknown: true },
@@ -98,7 +98,7 @@ describe('an event of the payment processor', () => {
       { ...read, status: 'active', priceUnknown: true },
     ],
     [
-      'says nothing of an unknown price if the subscription ends',
+      'does not report an unknown price if the subscription ends',
       'customer.subscription.updated',
       subscriptionOf({ status: 'canceled', items: undefined }),
       { ...read, status: 'canceled' },
@@ -149,7 +149,7 @@ describe('an event of the payment processor', () => {
     ['paused', 'past_due'],
     ['canceled', 'canceled'],
   ] as const)
-    it(`states ${status} for a subscription that is ${word}`, () => {
+    it(`states ${status} for a subscription with the status ${word}`, () => {
       expect(dataOf('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
     });
 
@@ -208,7 +208,7 @@ describe('an event of the payment processor', () => {
   });
 });
 
-/** An event that states the plan of one subscription and customer. Each event is a second after the one before. */
+/** An event that states the plan of one subscription and customer. Each event is one second later than the previous event. */
 const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => ({
   id: `evt_${second}`,
   type: 'customer.subscription.updated',
@@ -228,7 +228,7 @@ describe('the plan from the events of a club', () => {
   for (const [what, events, expected] of [
     ['is the opening plan without events', [], { ...opening, customerId: null }],
     [
-      'is the opening plan with the newest customer if no event states a plan',
+      'is the opening plan, with the newest customer, if no event states a plan',
       [
         event(1, { ...silent, customerId: 'cus_1', subscriptionId: null }),
         event(2, { ...silent, customerId: 'cus_2' }),
@@ -242,7 +242,7 @@ describe('the plan from the events of a club', () => {
       { ...opening, customerId: 'cus_1' },
     ],
     [
-      'has the last stated value of each field',
+      'has the newest stated value of each field',
       [
         event(1, { plan: 'business', currentPeriodEnd: at(50) }),
         event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),
@@ -285,7 +285,7 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'business', status: 'active' },
     ],
     [
-      'names the newest subscription if all have ended, with the plan after cancellation',
+      'names the newest subscription and the plan after cancellation if all subscriptions have ended',
       [
         event(1, { subscriptionId: 'sub_1', plan: 'business', status: 'canceled' }),
         event(2, { subscriptionId: 'sub_2', plan: 'business', status: 'canceled' }),
@@ -293,7 +293,7 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'starter', status: 'canceled' },
     ],
     [
-      'stays canceled after a subscription is canceled, even if later events state a plan',
+      'stays canceled after the subscription is canceled, even if a later event states a plan',
       [event(1, { plan: 'business', status: 'canceled' }), event(2, { plan: 'business' })],
       { plan: 'starter', status: 'canceled' },
     ],
@@ -319,7 +319,7 @@ describe('the plan from the events of a club', () => {
   const second = { at: start, plan: 'business', subscription: 'sub_a', customer: 'cus' };
   for (const [what, events, expected] of [
     [
-      'an update after the creation',
+      'an update that follows the creation',
       [
         billingEvents.subscription('updated', second),
         billingEvents.subscription('created', { ...second, plan: 'starter' }),
@@ -327,7 +327,7 @@ describe('the plan from the events of a club', () => {
       { plan: 'business', status: 'active' },
     ],
     [
-      'a payment after a failed one',
+      'a payment that follows a failed payment',
       [
         billingEvents.subscription('created', second),
         billingEvents.invoice('paid', second),
@@ -336,7 +336,7 @@ describe('the plan from the events of a club', () => {
       { plan: 'business', status: 'active' },
     ],
     [
-      'the deletion after all others',
+      'a deletion that follows all other events',
       [billingEvents.subscription('deleted', second), billingEvents.subscription('updated', second)],
       { plan: 'starter', status: 'canceled' },
     ],

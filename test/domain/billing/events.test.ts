@@ -13,7 +13,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
 
-/** One event of the payment processor at some second. It concerns one of two subscriptions of the club's customer. */
+/** An event of the payment processor at a random second. It concerns one of two subscriptions of the club's customer. */
 const anyEvent = fc.record({
   what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
   at: fc.integer({ min: start, max: start + 8 }),
@@ -42,7 +42,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
 }
 
 describe('events of the payment processor', () => {
-  it('lead to the same plan in any order, repeated, and received at the same time', async function () {
+  it('lead to the same plan in any order, with repetitions, and at the same time', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     await fc.assert(
@@ -56,7 +56,7 @@ describe('events of the payment processor', () => {
           );
           const ids = story.map(() => newId());
           for (const [turn, { id, customer }] of clubs.entries()) {
-            // One event that names the club is always included, at some position.
+            // The events always include a checkout that names the club.
             const whole: Told[] = [
               ...story,
               { what: 'checkout', at: start, subscription: 'sub_a', plan: 'starter', status: 'active' },
@@ -121,7 +121,7 @@ describe('events of the payment processor', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 4']);
   });
 
-  it('give the same plan in reverse order, and the starter plan after the cancellation', () => {
+  it('lead to the same plan in reverse order, and to the starter plan after the cancellation', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 10 }), (story) => {
         const events = story.map((one) => eventOf(one, 'cus', newId())).filter(({ priceUnknown }) => !priceUnknown);

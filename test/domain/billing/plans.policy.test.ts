@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('includes all features from professional on; a trial lacks hosted videos, a starter plan has four', () => {
+  it('includes all features as professional or higher, all but hosted videos as trial, four as starter', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],
@@ -50,7 +50,7 @@ describe('an add-on', () => {
     expect(chargesUntilMs).to.equal(82_800_000);
   });
 
-  it('has a lease longer than the three calls of an attempt, of 10 s each', () => {
+  it('has a lease that is longer than the three calls of an attempt, each of 10 s', () => {
     expect(addOnLeaseSeconds).to.equal(60);
   });
 });

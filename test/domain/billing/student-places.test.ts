@@ -53,7 +53,7 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   },
 };
 
-/** A person who has signed up but not confirmed, with the token for the confirmation. */
+/** Signs a person up without the confirmation. The result contains the token for the confirmation. */
 async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
   const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
   const { db, vault } = await testDeps();
@@ -71,7 +71,7 @@ describe('seats for students', () => {
 
   for (const [way, add] of Object.entries(ways)) {
     describe(`taken by ${way}`, () => {
-      it('gives away the last seat, and rejects the next request with limit_reached without a trace', async () => {
+      it('gives away the last seat, then rejects a request with limit_reached and stores nothing of it', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -89,7 +89,7 @@ describe('seats for students', () => {
         expect(await studentCounts(clubId)).to.include({ counted: 100, there: 100 });
       });
 
-      it('rejects no request on a plan that bills overage, and records the month’s highest excess', async () => {
+      it('accepts all requests on a plan that bills overage, and records the month’s highest excess', async () => {
         await buildPlan(clubId, 'business');
         await buildStudentCount(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
@@ -124,7 +124,7 @@ describe('seats for students', () => {
       expect(await ending(confirmPending(pending))).to.equal('token_gone');
     });
 
-    it('gives the last seat to either a confirmation or a purchase', async () => {
+    it('gives the last seat either to a confirmation or to a purchase', async () => {
       await buildPlan(clubId, 'business');
       await buildStudentCount(clubId, included('business'));
       const { email, token } = await buildPending(clubId);
@@ -162,7 +162,7 @@ describe('seats for students', () => {
     expect(found).to.deep.equal({ studentId: id, created: false, takenOver: false });
   });
 
-  it('adds up the excess of concurrent additions, in the month of the club’s time zone', async () => {
+  it('adds up the excess of concurrent additions in the month of the club’s time zone', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
@@ -300,7 +300,7 @@ describe('seats for students', () => {
   });
 
   describe('the student count', () => {
-    it('is exact after any additions, removals and deletions, concurrent or in sequence', async function () {
+    it('is exact after any concurrent or successive additions, removals and deletions', async function () {
       this.timeout(60_000);
       const { db } = await testDeps();
       const act = fc.constantFrom(
@@ -344,7 +344,7 @@ describe('seats for students', () => {
   });
 });
 
-/** Ignores the refusal if a concurrent removal or deletion has removed the student first. */
+/** Ignores a refusal if a concurrent removal or deletion has already removed the student. */
 async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   return act?.catch((error: unknown) => {
     const wasTaken = error instanceof DomainError && ['token_gone', 'not_found'].includes(error.code);
@@ -393,7 +393,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
 
 describe('plan features', () => {
   for (const [name, plan] of Object.entries<Plan>(plans)) {
-    it(`allow ${name} to the plans that include it, and reject all other plans with feature_not_in_plan`, async () => {
+    it(`of a ${name} plan are allowed, and all other features are rejected with feature_not_in_plan`, async () => {
       const { manager } = (await testDeps()).db.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
@@ -407,13 +407,13 @@ describe('plan features', () => {
     });
   }
 
-  it('allow all features of professional to a new club', async () => {
+  it('of professional are allowed for a new club', async () => {
     const { manager } = (await testDeps()).db.source;
     const { id } = await buildClub();
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
-  it('are named with the required plan only to an administrator when a request is rejected', async () => {
+  it('are named together with the required plan in a refusal to an administrator, but not to a student', async () => {
     const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');

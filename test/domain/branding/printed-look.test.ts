@@ -1,4 +1,4 @@
-/** Tests how the logo of a document is read from the store, also when the store fails (DEC-186). */
+/** Tests how the logo of a document is read from the store, also if the store fails (DEC-186). */
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -33,7 +33,7 @@ describe('the picture of a logo (DEC-186)', function () {
     return { storage, counts };
   };
 
-  it('is created once per file and cached', async () => {
+  it('is created once for each file, and is cached', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const [club, logo] = [newId(), file()];
     const read = () => readLogo(storage, club, logo, size);
@@ -56,7 +56,7 @@ describe('the picture of a logo (DEC-186)', function () {
     expect([counts.reads, counts.most]).to.deep.equal([2, 1]);
   });
 
-  it('is unavailable if the file is shorter than its row says, and is read again later', async () => {
+  it('is unavailable if the file is shorter than its row states, and is read again later', async () => {
     let content = bytes.subarray(0, 100);
     const { storage, counts } = storeOf(() => content);
     const [club, logo] = [newId(), file()];

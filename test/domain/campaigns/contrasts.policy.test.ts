@@ -13,7 +13,7 @@ const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
 describe('the choice of contrasting students (CAMP-46)', () => {
-  it('shows each contrast by its most extreme student, and fills the list up with the newest students', () => {
+  it('shows the most extreme student for each contrast, and fills the list with the newest students', () => {
     expect(
       chosen([
         student('Ada New'),

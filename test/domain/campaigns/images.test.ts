@@ -1,4 +1,4 @@
-/** Images of campaigns: which images prevent a campaign from starting, and how the e-mail shows them (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
+/** Tests images of campaigns: the images that prevent a campaign from starting, and the images in the e-mail (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -121,7 +121,7 @@ describe('the images of a campaign', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     return { type: response.headers.get('content-type'), bytes };
   };
-  /** An image that was uploaded before the platform made pictures for e-mails. */
+  /** An image of a time when the platform did not yet make pictures for e-mails. */
   const fromBefore = async (bytes: Buffer) => {
     const id = newId();
     const objectKey = `library/${id}`;
@@ -166,12 +166,12 @@ describe('the images of a campaign', () => {
       'image_unreadable',
     ],
     [
-      'a drawing of no size',
+      'a drawing with width 0 and height 0',
       { ...poster, bytes: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="0" height="0"></svg>') },
       'image_unreadable',
     ],
   ] as const)
-    it(`are reported as a problem before the campaign is scheduled: ${what}`, async () => {
+    it(`are reported as a problem before the campaign is scheduled (${what})`, async () => {
       const ready = await uploadFile({ club }, await file);
       expect(ready.status).to.equal('ready');
       await show(ready.id);
@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces one, which is then sent once after a new schedule', async () => {
+  it('pause the campaign if a bad image replaces a good image; a repaired campaign is sent once', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -236,7 +236,7 @@ describe('the images of a campaign', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('pause the campaign if an image was deleted, and it becomes a draft again', async () => {
+  it('pause the campaign if an image was deleted, so that the campaign can become a draft again', async () => {
     const id = await uploaded(await icon());
     await show(id);
     await schedule();
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`are reported as a problem if a start found that an old image ${what}`, async () => {
+    it(`are reported as a problem after a start of the campaign has found that an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();
@@ -261,7 +261,7 @@ describe('the images of a campaign', () => {
       expect(await refusal(schedule(undefined, later(2)))).to.equal('invalid_request');
     });
 
-  it('do not make the campaign a draft again after its recipients are frozen', async () => {
+  it('do not allow a new draft after the recipients of the campaign are frozen', async () => {
     await schedule();
     sending.smtp.handOver = async () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await run();

@@ -12,7 +12,7 @@ describe('tokens of previews (CAMP-46)', () => {
   const preview = { campaignId: newId(), studentId: newId(), expiresAt: end };
   const token = previewToken(vault, preview);
 
-  it('name one campaign, one student or no student, and an expiry', () => {
+  it('name one campaign, at most one student, and an expiry', () => {
     expect(readPreviewToken(vault, token, before)).to.deep.equal(preview);
     const ofNobody = { campaignId: preview.campaignId, expiresAt: end };
     expect(readPreviewToken(vault, previewToken(vault, ofNobody), before)).to.deep.equal(ofNobody);
@@ -23,7 +23,7 @@ describe('tokens of previews (CAMP-46)', () => {
     expect(readPreviewToken(vault, token, end)).to.equal(undefined);
   });
 
-  it('are invalid if a byte is changed, if they are too short or too long, and under another key', () => {
+  it('are invalid with a changed byte, with a missing or extra byte, and under another key', () => {
     const bytes = Buffer.from(token, 'base64url');
     for (let place = 0; place < bytes.length; place++) {
       const forged = Buffer.from(bytes);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { reasonInRates } from '../../../domain/campaigns/rates.policy.ts';
 
 describe('rates of a campaign (CAMP-16)', () => {
-  it('do not count below 200 mails', () => {
+  it('are ignored below 200 mails', () => {
     expect(reasonInRates({ sent: 199, bounced: 199, complained: 199 })).to.equal(undefined);
     expect(reasonInRates({ sent: 200, bounced: 200, complained: 0 })).to.equal('bounces');
   });

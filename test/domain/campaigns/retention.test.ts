@@ -90,7 +90,7 @@ describe('the retention of a campaign (CAMP-17)', () => {
     expect(await retainRecipients(deps.db, after(5_000))).to.deep.equal({ rows: { recipients: 0 }, more: false });
   });
 
-  it('keeps the campaign’s links working after the recipients are deleted, and retries no recipient', async () => {
+  it('keeps the campaign’s links valid after the recipients are deleted, and retries no recipient', async () => {
     while ((await retainRecipients(deps.db, after(730))).more);
     const [link] = await deps.db.manager.findBy(MailLink, { causeId: campaignId, position: 0 });
     const token = linkToken(deps.vault, { linkId: link?.id ?? '', mailId: mail.mailId });
@@ -117,7 +117,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     ({ club, campaignId } = await sendCampaign({ count: 1, now: start }));
     await deps.db.manager.update(Campaign, campaignId, { status: 'sending', endedAt: null });
   });
-  /** Adds sent mails, each to a different student. Only the rows matter. */
+  /** Adds the rows of sent mails, each to a different student. */
   const addSent = async (count: number): Promise<Id[]> => {
     const ids = Array.from({ length: count }, () => newId());
     await deps.db.run(sql`INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -158,7 +158,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     expect(await deps.db.manager.countBy(Mail, { campaignId, status: 'pending' })).to.equal(1);
   });
 
-  it('continues after it is resumed, and pauses again for later mails, from 200 later mails on', async () => {
+  it('continues after it is resumed, and pauses again after at least 200 later mails', async () => {
     const ids = await addSent(220);
     await tell('complained', ids.slice(0, 1));
     expect(await step()).to.deep.equal(['paused', 'complaints']);

@@ -74,7 +74,7 @@ describe('the row of a campaign’s recipient', () => {
     throw new Error('The campaign did not wait or end within the allowed number of steps');
   };
   const rows = async () => (await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 })).rows;
-  /** Ada's row in the words of the tables below: status, reason or error. */
+  /** Ada's row in the format of the tables below: status, reason or error. */
   const row = async (): Promise<string> => {
     const found = (await rows()).find(({ student_id: id }) => id === ada.id);
     return [found?.status, found?.skip_reason, found?.last_error?.replace(/ .*/, '')].filter(Boolean).join(' ');
@@ -82,7 +82,7 @@ describe('the row of a campaign’s recipient', () => {
   const arrived = (email = ada.email) => mailbox.summaries({ to: email }).length;
   const readRow = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
 
-  describe('by the server’s answer, or by the point at which the server cuts the connection', () => {
+  describe('after an answer of the server, or after the server has cut the connection', () => {
     for (const [fault, expected, copies] of [
       [undefined, 'sent', 1],
       [{ at: 'connect', reply: 421 }, 'pending 421', 0],
@@ -100,7 +100,7 @@ describe('the row of a campaign’s recipient', () => {
     ] as const) {
       const what =
         fault === undefined ? 'takes it' : `${fault.reply === 'drop' ? 'cuts' : `says ${fault.reply}`} at ${fault.at}`;
-      const half = fault && 'kept' in fault ? ', after it kept the mail' : '';
+      const half = fault && 'kept' in fault ? ' after it stored the mail' : '';
       it(`${expected}: the server ${what}${half}`, async () => {
         const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
         sending = await sendingDeps(own);
@@ -117,7 +117,7 @@ describe('the row of a campaign’s recipient', () => {
       });
     }
 
-    it('retries failed mails, and retries unknown mails only if duplicates are allowed', async () => {
+    it('is retried after a failure, and after an unknown outcome only if duplicates are allowed', async () => {
       const bob = await buildStudent(club.id);
       mailbox.failNext({ at: 'rcpt', reply: 550, to: bob.email });
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: ada.email });
@@ -133,7 +133,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), ...counts()]).to.deep.equal(['sent', 2, 1]);
     });
 
-    it('pauses at an unreachable server, and uses up a try of only a few mails', async () => {
+    it('waits if the server is unreachable, after a try of only a few mails', async () => {
       for (let number = 0; number < 40; number++) await buildStudent(club.id);
       mailbox.failNext({ at: 'connect', reply: 'drop', times: 1_000 });
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
@@ -150,7 +150,7 @@ describe('the row of a campaign’s recipient', () => {
       own.close();
     });
 
-    it('records sent if the server accepted the mail while Postgres was unreachable', async () => {
+    it('becomes `sent` if the server accepted the mail while Postgres was unreachable', async () => {
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
       const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
       sending.smtp.handOver = async (message) => {
@@ -168,7 +168,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('changes unknown to sent if its worker learns late that the server accepted the mail', async () => {
+    it('changes from `unknown` to `sent` if its worker learns late that the server accepted the mail', async () => {
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
         const unknownOutcome = { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null } as const;
@@ -180,7 +180,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('releases the mail if it cannot be composed, and makes the step fail', async () => {
+    it('is released if the mail cannot be composed, and the step fails', async () => {
       sending.smtp.handOver = () => Promise.reject(new Error('An internal error'));
       await schedule();
       await step();
@@ -191,10 +191,10 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('by events before or after its claim', () => {
+  describe('after an event before or after its claim', () => {
     /**
-     * Each act with the row's outcome in three cases. The act comes before the claim, after the claim of an accepted mail, or after the
-     * claim of a mail that was refused temporarily.
+     * Each act has three outcomes: before the claim, after the claim of an accepted mail, and after the claim of a mail that was refused
+     * temporarily.
      */
     const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
@@ -255,7 +255,7 @@ describe('the row of a campaign’s recipient', () => {
     };
 
     for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
-      it(`is ${before} after ${name} before the claim, and no mail goes out`, async () => {
+      it(`is ${before} if ${name} comes before the claim, and no mail goes out`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
         await schedule();
@@ -264,7 +264,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${afterClaim} after ${name} between claim and sending`, async () => {
+      it(`is ${afterClaim} if ${name} comes between claim and sending`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
@@ -273,7 +273,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${refused} after ${name} during a temporary refusal, when the mail is due again`, async () => {
+      it(`is ${refused} when the mail is due again, if ${name} comes during a temporary refusal`, async () => {
         const now = once(act);
         mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
@@ -298,7 +298,7 @@ describe('the row of a campaign’s recipient', () => {
           },
           async () => {
             passing = step();
-            // A cancellation also locks the campaign, so the step waits for the cancellation at the end of the page.
+            // A cancellation also locks the campaign. So the step waits for the commit of the cancellation at the end of the page.
             await (name === 'a cancellation' ? untilWaitingForLocks(1) : passing);
             expect(await row()).to.equal('pending');
           },
@@ -349,7 +349,7 @@ describe('the row of a campaign’s recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`does not remain in sending if the campaign was ${name}`, async () => {
+      it(`does not keep the status sending if the campaign was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);
@@ -401,7 +401,7 @@ describe('the row of a campaign’s recipient', () => {
       expect((await rows()).filter(({ status }) => status !== 'sent')).to.deep.equal([]);
     });
 
-    it('is claimed only if a connection is idle, and is counted in each status', async () => {
+    it('is claimed only if a connection is idle, and is counted in every status', async () => {
       for (let number = 0; number < 4; number++) await buildStudent(club.id);
       await schedule();
       await step();

@@ -189,7 +189,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ student_email: 'new@example.com', status: 'sent' });
   });
 
-  it('skips students who are suppressed, removed, or not in the audience, and records each reason', async () => {
+  it('skips students who are suppressed, removed or outside the audience, and records each reason', async () => {
     const [suppressed, removed, untagged, ...others] = await students(4);
     await schedule();
     await step();
@@ -281,7 +281,7 @@ describe('a sent campaign', () => {
     expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives up a mail with the outcome unknown after its lease if the worker died', async () => {
+  it('gives up a mail after its lease if the worker died, with the outcome `unknown`', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -291,7 +291,7 @@ describe('a sent campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
-  it('records an opening before the record of the mail, or before the end of the lease (CAMP-14)', async () => {
+  it('records an opening that arrives before the record of the mail or before the lease ends (CAMP-14)', async () => {
     const [ada, eve] = await students(2);
     answer = async ({ to }) => {
       const changes = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
@@ -424,7 +424,7 @@ describe('a sent campaign', () => {
       await schedule();
     });
 
-    /** Makes Postgres's statistics contain only `mails` mails, all of them sent. */
+    /** Makes Postgres's statistics describe only `mails` mails, all of them sent. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -435,7 +435,7 @@ describe('a sent campaign', () => {
       await deps.db.source.query('ANALYZE mails, students, campaigns');
     };
 
-    /** @returns the maximum number of rows that a part of a claim reads for one page */
+    /** @returns the maximum number of rows that one node of the claim's plan reads for one page */
     async function mostRowsRead(): Promise<number> {
       const plans: unknown[] = [];
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
@@ -465,7 +465,7 @@ describe('a sent campaign', () => {
     it('claims by id if the statistics contain no pending mail, so that no claim reads all rows', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
-        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // with the lock of autovacuum, so that no ANALYZE runs
+        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // holds the lock of autovacuum, so that no ANALYZE runs
         await step();
       });
       expect(await mostRowsRead()).to.be.below(200);
@@ -496,7 +496,7 @@ describe('a sent campaign', () => {
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
   });
 
-  /** Runs the campaign to its end. @returns the hours at which mails went out, counted from the start */
+  /** Runs the campaign to its end. @returns the hours after the start at which mails went out */
   const hoursOfMails = async () => {
     const hours: number[] = [];
     let at = start;
@@ -518,7 +518,7 @@ describe('a sent campaign', () => {
     expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
   });
 
-  it('sends at most a trial’s daily number over all campaigns, and counts refused mails', async () => {
+  it('sends at most a trial’s daily number in all campaigns together, and counts refused mails', async () => {
     await students(27);
     await buildPlan(club.id, 'trial');
     answer = () =>
@@ -549,7 +549,7 @@ describe('a sent campaign', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('signs and writes from the verified domain, but bounces and ids keep the platform’s domain', async () => {
+    it('signs and sends with the verified domain, and uses the platform’s domain in bounces and ids', async () => {
       await students(1);
       await own('proven', start);
       await schedule();
@@ -564,7 +564,7 @@ describe('a sent campaign', () => {
     });
 
     for (const status of ['unproven', 'lapsed'] as const)
-      it(`writes from the platform’s domain, in the club’s name and unsigned, while it is ${status}`, async () => {
+      it(`sends unsigned from the platform’s domain, in the club’s name, while the domain is ${status}`, async () => {
         await students(1);
         await own(status, start);
         await schedule();
@@ -573,7 +573,7 @@ describe('a sent campaign', () => {
         expect(messages[0]).not.to.have.property('signWith');
       });
 
-    it('limits a domain’s mails from its first verification on, in addition to the club’s limit', async () => {
+    it('limits the mails of a domain from its first verification on, in addition to the club’s limit', async () => {
       await students(9);
       await own('proven', later(-24 * 60 * minute));
       await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
@@ -635,7 +635,7 @@ describe('a sent campaign', () => {
     const lastTestMail = async () =>
       (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
 
-    it('is sent once, looks like the campaign’s mail, and addresses the member instead of a student', async () => {
+    it('is sent once, looks like the campaign’s mail, and addresses the member, not a student', async () => {
       const id = await ask();
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
@@ -724,7 +724,7 @@ describe('a sent campaign', () => {
       const uses = () => deps.db.manager.countBy(MediaUse, { kind: 'campaign', placeId: campaignId });
       expect(await uses()).to.equal(1);
       await run();
-      expect(await uses(), 'the copy is used from then on (MED-14)').to.equal(0);
+      expect(await uses(), 'the campaign uses the copy and no longer the image (MED-14)').to.equal(0);
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(messages[0]?.html ?? '') ?? [];
       expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);
@@ -765,7 +765,7 @@ describe('a sent campaign', () => {
       expect(published).to.deep.equal([]);
     });
 
-    it('sends the newest content if it is unscheduled and scheduled again while it begins', async () => {
+    it('sends the newest content if the campaign is rescheduled while it begins', async () => {
       await students(1);
       await image(await red());
       await schedule();

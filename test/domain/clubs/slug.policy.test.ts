@@ -23,7 +23,7 @@ describe('the first slug of a club', () => {
     it(`makes ${slug} of "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));
   }
 
-  it('puts club- before a name that the operator’s own hosts probably use', () => {
+  it('puts `club-` before a name that is probably a host of the operator', () => {
     for (const name of ['api', 'API', ' mail ', 'www', 'static', 'status']) {
       expect(slugOf(name, ''), name).to.equal(`club-${name.trim().toLowerCase()}`);
     }

@@ -1,4 +1,4 @@
-/** Compares random acts on one space and two students with a small model. Refusals, records and counts must be equal (COMM-1 to COMM-9). */
+/** Compares a space and two students with a small model after random acts. Refusals, records and counts must be equal (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantAccess, restoreAccess, revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
@@ -15,7 +15,7 @@ import { fill } from '../../toolkit/drive/community.ts';
 import { mediaDeps } from '../../toolkit/drive/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** The number of sequences in a run. Set it in the environment for a longer search. */
+/** The number of sequences in a run. The environment can set a larger number for a longer search. */
 const sequences = Number(process.env['COMMUNITY_MODEL_SEQUENCES'] ?? 40);
 
 const kinds = [
@@ -47,7 +47,7 @@ type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
 class Student {
   status: 'never' | 'joined' | 'left' | 'banned' = 'never';
-  /** In hours. Absent before the first grant, and after the granted access has ended. */
+  /** The end of access, in hours. It is absent before the first grant and after the granted access has ended. */
   access: { until: number; revoked: boolean } | undefined;
 
   isValid(hour: number): boolean {

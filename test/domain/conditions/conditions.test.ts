@@ -1,4 +1,4 @@
-/** Compares the SQL of conditions with an evaluation in memory of the same records (CAMP-11). */
+/** Compares the result of conditions in SQL with their evaluation in memory, for the same records (CAMP-11). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { meets, ruleKinds, type Condition, type Rule } from '../../../domain/conditions/conditions.ts';
@@ -20,7 +20,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const day = 86_400_000;
-/** Times near now, including now itself, because SQL and the evaluation in memory could differ at the limits. */
+/** Times near the current time, and the current time itself, because SQL and the evaluation in memory could differ at the limits. */
 const times = [-2 * day, -1, 0, 1, 2 * day].map((ms) => new Date(now.getTime() + ms));
 const steps = ['welcome', 'later'];
 
@@ -322,7 +322,7 @@ describe('conditions', () => {
       ),
       { numRuns: 250 },
     );
-    // Both results must be frequent: a condition that is always true would prove nothing.
+    // True and false must both be frequent, because a condition that is always true would prove nothing.
     expect(Math.min(counts.met, counts.unmet)).to.be.greaterThan(500);
   });
 });

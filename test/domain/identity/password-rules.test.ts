@@ -9,7 +9,7 @@ import {
 
 const ada: PasswordOwner = { email: 'ada.meadow@example.com', names: ['Ada Meadow', 'Harbour Academy'] };
 
-/** @returns the message of the refusal, or 'good' */
+/** @returns the message of the refusal, or 'good' without a refusal */
 function judged(password: string, isKnown = true): string {
   try {
     requireStrongPassword(password, isKnown ? ada : undefined);
@@ -27,7 +27,7 @@ const personal = 'The password is hardly more than your e-mail, your name or the
 const repeats = 'The password repeats too few characters; choose another one.';
 
 describe('a new password', () => {
-  it('has at least ten characters, whichever way the accents are encoded', () => {
+  it('has at least ten characters, for either encoding of accents', () => {
     expect(judged('nine char')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('mouse tail')).to.equal('good');
     expect(judged('cafe\u0301 meri')).to.equal('The password has 9 characters; it must have at least 10.');
@@ -39,7 +39,7 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal(common);
   });
 
-  it('is not a leaked password with other signs around it, digits for letters, or written twice', () => {
+  it('is not a leaked password that is repeated, is surrounded by signs, or has digits for letters', () => {
     for (const one of [
       'password1234',
       '!!Sunshine2024!!',
@@ -58,7 +58,7 @@ describe('a new password', () => {
     expect(judged('ab ab ab ab ab')).to.equal(repeats);
   });
 
-  it('consists not only of the address, the name or the club of its owner', () => {
+  it('is more than the address, the name or the club of its owner', () => {
     for (const one of [
       'ada.meadow@example.com',
       'ADA.MEADOW@example.com1',
@@ -87,7 +87,7 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal('good');
   });
 
-  it('is checked against the owner’s data when these become known later', () => {
+  it('is checked against the owner’s data even if these data become known later', () => {
     expect(judged('adameadow2024', false)).to.equal('good');
     expect(() => requireUnknown('adameadow2024', ada)).to.throw(DomainError, personal);
   });

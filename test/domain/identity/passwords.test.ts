@@ -8,7 +8,7 @@ describe('passwords', () => {
     expect(one).to.not.equal(two);
   });
 
-  it('match only exactly, whichever way the accents are encoded', async () => {
+  it('match only exactly, for either encoding of accents', async () => {
     const hash = await hashPassword('caf\u00e9 au lait');
     expect(await passwordMatches('cafe\u0301 au lait', hash)).to.equal(true);
     for (const wrong of ['cafe au lait', 'Caf\u00e9 au lait', 'caf\u00e9 au lait ', '']) {
@@ -22,7 +22,7 @@ describe('passwords', () => {
     expect(await passwordMatches(`${'x'.repeat(127)}a`, hash)).to.equal(true);
   });
 
-  it('never match if the hash is missing', async () => {
+  it('never match a missing hash', async () => {
     expect(await passwordMatches('', null)).to.equal(false);
     expect(await passwordMatches('anything', null)).to.equal(false);
   });

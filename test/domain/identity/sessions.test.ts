@@ -106,12 +106,12 @@ describe('sign-in sessions (AUTH-1)', () => {
 
   describe('in a clean-up', () => {
     const ended = after(-2 * 24 * 60 * minute - sessionLifetimeMs.student);
-    beforeEach('the other tests leave no sessions', async () => {
+    beforeEach('delete the sessions of the other tests', async () => {
       const source = await testDatabase();
       for (const table of ['student_sessions', 'administrator_sessions']) await source.query(`DELETE FROM ${table}`);
     });
 
-    it('are counted when they are deleted, and a locked session waits for the next clean-up', async () => {
+    it('are counted when they are deleted, and stay until the next clean-up if they are locked', async () => {
       const { db } = await testDeps();
       const student = await buildStudent((await buildClub()).id);
       const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
@@ -165,7 +165,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
-  it('of both kinds last until the instant of their end, and look-ups return them in order', async () => {
+  it('of both kinds are valid until the instant of their end, and look-ups return them in order', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { id: administratorId } = await buildAdministrator();
@@ -184,7 +184,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
   });
 
-  it('are kept apart in concurrent look-ups, each with its token, its time and its club', async () => {
+  it('are not mixed up by concurrent look-ups with different tokens, times and clubs', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, neighbour] = [await buildStudent(club.id), await buildStudent(other.id)];
@@ -212,7 +212,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     ]);
   });
 
-  it('are found over another connection while an earlier look-up does not return', async () => {
+  it('are found over another connection if an earlier look-up does not return', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));

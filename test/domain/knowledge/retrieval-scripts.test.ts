@@ -24,7 +24,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
   return { clubId, sourceId: file.id, find };
 }
 
-/** The words of the club's material that occur in current passages. */
+/** The words of the club's material with a count above zero. */
 async function wordsLeft(clubId: Id): Promise<string[]> {
   const rows = await (
     await testDatabase()
@@ -83,7 +83,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages of a former release by the words that the former release stored', async () => {
+  it('finds passages of an old release by the words that the old release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },
@@ -95,7 +95,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('булинь')).to.deep.equal(['Булинь']);
   });
 
-  it('leaves no words when passages of the current and of a former release are deleted', async () => {
+  it('leaves no words after the deletion of passages of the current and of an old release', async () => {
     const texts = ['المدرسة 帆船', 'Ropes and knots', 'हिन्दी'];
     const { clubId, sourceId } = await scene('en', [...texts, ...texts.map((text) => ({ text, isFormer: true }))]);
     expect(await wordsLeft(clubId)).to.include.members(['帆船 帆船', 'ropes rope', 'المدرسة مدرس']);
@@ -103,7 +103,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await wordsLeft(clubId)).to.deep.equal([]);
   });
 
-  it('accepts a passage of marks, and a passage of letters without any blank', async () => {
+  it('accepts a passage that consists of marks, and a passage of letters without a blank', async () => {
     const { find } = await scene('en', [`ก${'\u0e48'.repeat(5_000)}`, '漢'.repeat(5_000), 'a'.repeat(5_000), 'rope']);
     expect(await find('rope')).to.deep.equal(['rope']);
     expect(await find('漢字')).to.deep.equal(['漢'.repeat(5_000)]);

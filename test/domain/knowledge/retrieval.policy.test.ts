@@ -12,7 +12,7 @@ const term = (lexeme: string, passages: number, changes: Partial<Term> = {}): Te
 const lexemesOf = (terms: readonly Term[]) => terms.map(({ lexeme }) => lexeme);
 
 describe('the weight of a question’s words', () => {
-  it('ranks the rarest word first, then the earliest word, then by the alphabet', () => {
+  it('ranks words by rarity, then by position, then by the alphabet', () => {
     const terms = [term('d', 5), term('c', 2, { word: 1 }), term('b', 2), term('a', 2), term('e', 1, { word: 9 })];
     expect(lexemesOf(weigh(terms, 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
     expect(lexemesOf(weigh(terms.toReversed(), 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
@@ -26,7 +26,7 @@ describe('the weight of a question’s words', () => {
     );
   });
 
-  it('lets the rarest words choose passages up to 1,000 passages, and always the rarest word', () => {
+  it('uses the rarest words to select up to 1,000 passages, and always the rarest word', () => {
     const chosen = (...counts: number[]) =>
       weigh(
         counts.map((count, place) => term(`t${place}`, count)),
@@ -49,7 +49,7 @@ describe('the weight of a question’s words', () => {
 });
 
 describe('repeated tries of a source', () => {
-  it('follow after 5, 30 and 120 s, 10, 30 and 60 min, and then end', () => {
+  it('follow after 5, 30 and 120 s, then after 10, 30 and 60 min, and then end', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(waitAfter)).to.deep.equal([
       5_000,
       30_000,

@@ -50,7 +50,7 @@ describe('retrieval', () => {
       expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
     });
 
-    it('ignores how often the words occur in the material of other agents', async () => {
+    it('ignores the frequency of words in the material of other agents', async () => {
       const { clubId, find } = await scene('en', ['Interest is what money costs.']);
       const { id: other } = await buildAgent(clubId);
       const many = (count: number, words: string) =>
@@ -63,7 +63,7 @@ describe('retrieval', () => {
       expect(await find('What is the interest of a loan?')).to.deep.equal(['Interest is what money costs.']);
     });
 
-    it('ranks a passage that contains more of the words first', async () => {
+    it('ranks the passage with the most words of the question first', async () => {
       expect(await knots.find('rope fraying')).to.deep.equal([whipping, bowline]);
     });
 
@@ -77,12 +77,12 @@ describe('retrieval', () => {
       expect(await knots.find('hitch')).to.deep.equal([hitch]);
     });
 
-    it('finds the most similar word for a misspelled one', async () => {
+    it('finds the most similar word for a misspelled word', async () => {
       expect(await knots.find('bowlnie')).to.deep.equal([bowline]);
       expect(await knots.find('wihpping')).to.deep.equal([whipping]);
     });
 
-    it('ranks the more similar of two words first', async () => {
+    it('ranks the passage with the more similar word first', async () => {
       const { find } = await scene('en', ['A bowling alley.', 'A bowline.', 'Else.']);
       expect(await find('bowlinee')).to.deep.equal(['A bowline.', 'A bowling alley.']);
     });
@@ -108,7 +108,7 @@ describe('retrieval', () => {
       expect(await knots.find('-bowline')).to.deep.equal([bowline]);
     });
 
-    it('finds a passage with two common words among many passages with one of the words', async () => {
+    it('finds a passage with two common words among many passages with only one of these words', async () => {
       const many = (word: string) => Array.from({ length: rankingRules.candidates + 1 }, () => word);
       const { find } = await scene('en', [...many('rope'), ...many('sail'), 'a sail on a rope']);
       expect((await find('ropes and sails'))[0]).to.equal('a sail on a rope');
@@ -120,7 +120,7 @@ describe('retrieval', () => {
       expect(await find('βαρκάρη')).to.deep.equal(['κόμπος ΒΑΡΚΑΡΗ']);
     });
 
-    it('answers a question of 8,000 characters by its rarest words', async () => {
+    it('answers a question of 8,000 characters with the help of its rarest words', async () => {
       const question = `${'I would like to know how to hold a line. '.repeat(190)}bowline`.slice(0, 8_000);
       expect(await knots.find(question)).to.deep.equal([hitch]);
       const words = Array.from({ length: 900 }, (_, n) => `unheard${n}of`).join(' ');
@@ -152,7 +152,7 @@ describe('retrieval', () => {
         expect(await club.find(question)).to.deep.equal([found]);
       });
 
-    it('treats another inflection of a word as the word itself', async () => {
+    it('finds a word by another inflection of the word', async () => {
       const { find } = await scene('pt', ['Uma gota.', 'Informação, informação.']);
       expect(await find('gotas de informações')).to.deep.equal(['Informação, informação.', 'Uma gota.']);
     });
@@ -200,7 +200,7 @@ describe('retrieval', () => {
       expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
     });
 
-    it('returns a third passage of a page only after passages of other pages', async () => {
+    it('returns a third passage of the same page only after the passages of other pages', async () => {
       const { ask } = await scene('en', [
         ...Array.from({ length: 5 }, () => ({ text: 'anchor anchor anchor', page: 1 })),
         { text: 'an anchor', page: 2 },
@@ -209,7 +209,7 @@ describe('retrieval', () => {
       expect((await ask('anchor')).map(({ page }) => page)).to.deep.equal([1, 1, 2, 1, 1, 1]);
     });
 
-    it('ranks a passage first whose neighbour also contains the words, if two passages are equal', async () => {
+    it('ranks the passage with the better neighbour first if two passages are equal', async () => {
       const { ask } = await scene('en', [
         { text: 'A tide table.', page: 1 },
         { text: 'Nothing.', page: 2 },
@@ -282,7 +282,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('of another club is never found, not even with the agent id of one club and the club id of another', async () => {
+    it('of another club is never found, not even by agent and club ids that do not belong together', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('that was deleted leaves no words that a misspelled word could match', async () => {
+    it('leaves no words for misspelled words to match after its deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
@@ -300,7 +300,7 @@ describe('retrieval', () => {
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
-    it('is found by its new words after a replacement, and is not found after its deletion', async () => {
+    it('is found by its new words after a replacement, and is not found after a deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
       const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });

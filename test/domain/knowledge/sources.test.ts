@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
 
-  it('become pending and due immediately when their content changes, and keep their id and passages', async () => {
+  it('become pending and due immediately if their content changes, and keep their id and passages', async () => {
     const { db } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
@@ -135,7 +135,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is no longer found or linked after its transaction, and its run deletes its passages', async () => {
+  it('is neither found nor linked after the transaction, and its run deletes its passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());
@@ -157,7 +157,7 @@ describe('a source that leaves the index', () => {
       .and.have.nested.property('[0].sourceId', null);
   });
 
-  it('allows the same file to enter the index again, and does not affect the new source', async () => {
+  it('does not affect the new source if the same file enters the index again', async () => {
     const { source, clubId, agentId, files, takeAway, find } = await indexed();
     await takeAway();
     await give(clubId, agentId, { files });
@@ -217,7 +217,7 @@ describe('a source that leaves the index', () => {
     expect(await stepSource(source, {}, { now: now + 3_600_000 })).to.include({ outcome: 'gone' });
   });
 
-  it('makes a running indexing record nothing', async () => {
+  it('stops the current indexing from recording passages', async () => {
     const source = await buildLessonSource('Old words.');
     const { id: agentId } = await buildAgent(source.clubId);
     await buildMaterial(agentId, { lessonId: source.lessonId ?? '' });
@@ -236,7 +236,7 @@ function fail(): never {
 }
 
 const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
-/** The acts of all administrators at the same time, on two agents, six lessons, two courses and two files. */
+/** The simultaneous acts of all administrators, on two agents, six lessons, two courses and two files. */
 const everything = fc.record({
   agents: each(
     fc.record({
@@ -253,7 +253,7 @@ const everything = fc.record({
 });
 
 describe('administrators who change material at the same time', () => {
-  it('index a lesson if it is published after its course becomes material, before either act commits', async () => {
+  it('index a lesson whose publication follows the choice of its course, if neither act is committed', async () => {
     const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
@@ -275,7 +275,7 @@ describe('administrators who change material at the same time', () => {
     expect(await indexedItems(clubId)).to.deep.equal([id]);
   });
 
-  it('index a lesson if it is published before its course becomes material, before either act commits', async () => {
+  it('index a lesson whose publication precedes the choice of its course, if neither act is committed', async () => {
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let giving: Promise<unknown> = Promise.resolve();
@@ -294,7 +294,7 @@ describe('administrators who change material at the same time', () => {
   });
 
   for (const first of ['file', 'lesson'] as const)
-    it(`wait without deadlock for an answer that cites file and lesson, the ${first} with the lower id`, async () => {
+    it(`wait without deadlock for an answer that cites file and lesson, if the ${first} has the lower id`, async () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
@@ -303,7 +303,7 @@ describe('administrators who change material at the same time', () => {
       await give(clubId, agent, material);
       const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
       expect(ids).to.have.length(2);
-      // Locks the sources like the end of an answer: one after the other, by id.
+      // Locks the sources in the same way as the end of an answer: one after the other, by id.
       const share = (tx: Transaction, id: Id | undefined) =>
         tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
@@ -319,7 +319,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the required sources without failed transactions, in rounds of simultaneous changes', async function () {
+  it('index the required sources without a failed transaction, in rounds of simultaneous changes', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);

@@ -23,7 +23,7 @@ async function rollUpAll(): Promise<void> {
 }
 
 describe('words of the material', () => {
-  it('are counted by passage, with their stems with and without accents', async () => {
+  it('are counted once for each passage, with two stems: with and without accents', async () => {
     const { id: clubId } = await buildClub({ language: 'pt' });
     await buildSource(clubId, {
       title: 'Receita',
@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('match a new count after any changes and rollups, and have no rows after deletion', async () => {
+  it('match a new count after any changes and rollups, and have no rows after all are deleted', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const text = fc
@@ -102,7 +102,7 @@ describe('words of the material', () => {
       VALUES (gen_random_uuid(), $1, $2, 0, 'Rope', '{}', '{rope}', 'rope', 'en')`;
     await source.transaction(async (tx) => {
       await tx.query(insert, [one.id, clubId]);
-      // This transaction would wait forever for the commit of the other one.
+      // A lock would make this statement wait forever for the commit of the open transaction.
       await source.query(insert, [two.id, clubId]);
     });
     expect(await countedWords(clubId)).to.deep.equal({ 'rope rope rope': 2 });

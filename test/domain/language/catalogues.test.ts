@@ -25,7 +25,7 @@ describe('message catalogues', () => {
     expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
   });
 
-  /** Messages that have the same words in both languages. */
+  /** Messages that have the same words in English and in the other language. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
     'pt-BR': ['time.zone_with_offset'],
     es: ['time.zone_with_offset'],
@@ -33,7 +33,7 @@ describe('message catalogues', () => {
     ar: [],
   };
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`${language} leaves no message in English`, () => {
+    it(`${language} translates every message, except the listed messages`, () => {
       const untranslated = keys.filter((key) => messagesOf(language)[key] === en[key]);
       expect(untranslated).to.deep.equal(same[language]);
     });
@@ -51,27 +51,27 @@ describe('the check of catalogues', () => {
   const changed = (change: Record<string, string>): Record<string, string> => ({ ...en, ...change });
 
   for (const [title, language, catalogue, problem] of [
-    ['a key that is unknown', 'en', changed({ 'mail.nothing': 'x' }), 'en: mail.nothing is unknown.'],
+    ['an unknown key', 'en', changed({ 'mail.nothing': 'x' }), 'en: mail.nothing is unknown.'],
     [
-      'an argument that English does not have',
+      'an argument that the English message does not have',
       'de',
       changed({ 'mail.greeting': 'Hallo {who},' }),
       'de: mail.greeting has the arguments who (string) instead of name (string).',
     ],
     [
-      'an argument that is left out',
+      'a missing argument',
       'de',
       changed({ 'mail.greeting': 'Hallo,' }),
       'de: mail.greeting has the arguments  instead of name (string).',
     ],
     [
-      'a plural form that the language needs',
+      'a missing plural form of the language',
       'ar',
       changed({ 'certificate.lessons': '{count, plural, one {درس} other {# درس}}' }),
       'ar: certificate.lessons lacks the plural forms zero, two, few, many.',
     ],
     [
-      'an option that is left out',
+      'a missing option',
       'de',
       changed({ 'unsubscribe.action': '{kind, select, other {Abbestellen}}' }),
       'de: unsubscribe.action has other options than the English message.',

@@ -32,7 +32,7 @@ export interface Document {
   texts: readonly string[];
 }
 
-/** Values that clubs and people enter. No catalogue contains their words, so all other words of a document come from the catalogue. */
+/** Values that clubs and people enter. No catalogue contains the words of these values. All other words of a document come from the catalogue. */
 export const values = {
   name: 'Юлия',
   club: '王会',
@@ -61,7 +61,7 @@ function contextOf(session: MailContext['session']): MailContext {
   };
 }
 
-/** Each template, once with all possible values and once with as few values as possible. */
+/** Builds each template twice: with all possible values, and with the fewest possible values. */
 function mails(language: OfferedLanguage): Document[] {
   const wording = wordingIn(language);
   const full = contextOf({
@@ -141,7 +141,7 @@ async function dailyMail(language: OfferedLanguage): Promise<Document[]> {
   ];
 }
 
-/** @returns an entry whose title comes from the catalogue, because a mail must not contain the mentorship's own title */
+/** @returns a calendar entry. Its title comes from the catalogue, because a mail must not contain the mentorship's own title */
 export function calendarEntry(language: OfferedLanguage): string {
   const event = {
     method: 'REQUEST',
@@ -160,7 +160,7 @@ async function certificate(language: OfferedLanguage): Promise<Document> {
   return { name: 'certificate', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
 }
 
-/** The preview of a certificate. Its student and its course are words of the catalogue (DEC-187). */
+/** The preview of a certificate. The catalogue contains the sample names of its student and course (DEC-187). */
 async function certificatePreview(language: OfferedLanguage): Promise<Document> {
   const { say } = wordingIn(language);
   const [studentName, courseTitle] = [say('certificate.sample.student'), say('certificate.sample.course')];
@@ -170,7 +170,7 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** The answers that each page shows, by operation. The walk fails for a page that has no answers here. */
+/** The answers that each page shows, by operation. The walk test fails for a page without answers in this function. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {
@@ -224,7 +224,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Each page of the router with its answers, and with its words for each refusal code of its operation. */
+/** Each page of the router, once for each answer and once for each refusal code of its operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()
@@ -261,5 +261,5 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
   ];
 }
 
-/** @returns the mails with a link instead of a code */
+/** @returns the mails that contain a link instead of a code */
 export const mailsWithLink = mailTemplateNames.filter((template) => !('withCode' in mailTemplates[template]));

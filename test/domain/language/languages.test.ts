@@ -20,7 +20,7 @@ describe('languages', () => {
       expect(nearestLanguage(tag)).to.equal(nearest);
     });
 
-  it('prefers the person’s language to the club’s, and uses English if neither is offered', () => {
+  it('prefer the person’s language to the club’s, and fall back to English if neither is offered', () => {
     expect(languageOf('de', 'pt-BR')).to.equal('de');
     expect(languageOf(null, 'pt')).to.equal('pt-BR');
     expect(languageOf('fr', 'ar')).to.equal('ar');
@@ -28,7 +28,7 @@ describe('languages', () => {
     expect(languageOf(undefined)).to.equal('en');
   });
 
-  it('have a writing direction each', () => {
+  it('each have a writing direction', () => {
     expect(offeredLanguages.map((language) => [language, directionOf(language)])).to.deep.equal([
       ['en', 'ltr'],
       ['pt-BR', 'ltr'],
@@ -52,7 +52,7 @@ describe('languages', () => {
       expect(acceptedLanguage(header)).to.equal(language);
     });
 
-  it('refuses a language that is not offered, and names the offered languages', () => {
+  it('are named in the refusal of a language that is not offered', () => {
     expect(() => requireOffered('fr')).to.throw('language "fr" is not offered. Send one of en, pt-BR, es, de, ar.');
     expect(() => requireOffered('PT-BR')).to.throw('is not offered');
     for (const language of [...offeredLanguages, ...searchedLanguages])

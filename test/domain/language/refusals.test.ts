@@ -1,4 +1,4 @@
-/** Refusals that students read are translated to every language, but their codes and headers never change (DEC-188). */
+/** Tests refusals that students read. The texts are translated to every language, but the codes and headers never change (DEC-188). */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -19,10 +19,10 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'message_exists',
   'post_exists',
 ]);
-/** The error mapper has texts for these codes, for every layer that throws them. */
+/** The error mapper has texts for these codes, for all layers that throw the codes. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
-/** Codes that operations of students and of administrators share. The files listed here throw them only to administrators. */
+/** Codes that operations of students and of administrators share. The listed files throw these codes only to administrators. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
@@ -36,7 +36,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/sales/purchases/products.ts',
     'domain/watches/watches.ts',
   ],
-  // A client that names a file twice has a defect.
+  // Only a client with a defect names a file twice.
   invalid_file: [
     'domain/clubs/branding.ts',
     'domain/community/post-files.ts',
@@ -52,7 +52,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/mail/notices/receive.ts',
     'domain/media/transcriptions/requests.ts',
   ],
-  internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // for programs of uploads
+  internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // only upload clients read these messages
   session_state: ['domain/mentorships/booking.ts'], // cancels and no-shows
 };
 
@@ -65,7 +65,7 @@ function codesOfStudents(): Set<string> {
 }
 
 describe('refusals that students read', () => {
-  it('are thrown with a text of the catalogues, in every file', () => {
+  it('are thrown with a text of the catalogues in every file', () => {
     const codes = codesOfStudents();
     const found = new Map<string, Set<string>>();
     for (const file of globSync(['domain/**/*.ts', 'api/**/*.ts'], { cwd: projectDirectory })) {
@@ -96,7 +96,7 @@ describe('refusals that students read', () => {
     for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
   });
 
-  it('use the first offered language of the reader', () => {
+  it('use the first offered language in the reader’s list', () => {
     const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
     expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
     expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');
@@ -109,7 +109,7 @@ describe('refusals that students read', () => {
     expect(refusal.headers).to.deep.equal({});
   });
 
-  it('state a wait in whole minutes, at least one', () => {
+  it('state a wait in whole minutes, which is at least one minute', () => {
     expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
   });
 });

@@ -1,4 +1,4 @@
-/** Checks the punctuation of each language, a consistent form of address, and sentences that stay whole when values are inserted. */
+/** Checks the punctuation of each language, a consistent form of address, and whole sentences after values are inserted. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -42,7 +42,7 @@ const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: numb
   };
 };
 
-/** @returns each message of a language in all its variants */
+/** @returns each message of a language, in all variants of its values */
 function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
   const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
   const variants = counts.flatMap((count) =>
@@ -68,7 +68,7 @@ const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   ar: /["„“”?;]|,(?!\d)/,
 };
 
-/** Words of another form of address or region. */
+/** Words that belong to another form of address, or to another region. */
 const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
   es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,
@@ -77,7 +77,7 @@ const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   ar: /(?<!\p{L})(?:تريد|تجد|تطلبها|تستطيع|اضغط|افتح|اقرأ|عزيزي)(?!\p{L})/u,
 };
 
-/** `mail.student_without_name` follows a greeting. `time.…` and `certificate.…` are parts of lines. */
+/** `mail.student_without_name` comes after a greeting word. `time.…` and `certificate.…` are only parts of lines. */
 const isInsideLine = /^(?:mail\.student_without_name|time\.|certificate\.(?:has_completed|completed_on))/;
 
 describe('the words of the catalogues', () => {
@@ -96,7 +96,7 @@ describe('the words of the catalogues', () => {
     });
 
     it(`end each paragraph with a full stop in ${language}`, () => {
-      // The id of a request is the last part of its message, so that a person can copy it.
+      // The id of a request is the last part of its message, so that a person can copy the id.
       const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\.(?!internal_error$)/.test(key);
       const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));
       expect(faultsIn(language, (text, key) => isText(key) && isOpen(text))).to.deep.equal([]);
@@ -109,7 +109,7 @@ describe('the words of the catalogues', () => {
     });
   }
 
-  it('use no digits in Arabic for one and two, which have number forms of their own', () => {
+  it('contain no digits for one and two in Arabic, because Arabic has number forms for one and two', () => {
     const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
     const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
     for (const key of counted)

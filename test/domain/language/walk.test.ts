@@ -30,7 +30,7 @@ function nodesOf(html: string): Node[] {
   return walk(parseDocument(html));
 }
 
-/** The words of a document that people and screen readers read: texts and names of elements, without styles. */
+/** The words that people and screen readers read in a document: texts and names of elements, without styles. */
 function textsOf({ html, texts }: Document): string[] {
   if (html === undefined) return [...texts];
   const nodes = nodesOf(html);
@@ -67,7 +67,7 @@ function foreignWords(language: OfferedLanguage): Set<string> {
   return new Set([...wordsOfCatalogue(en)].filter((word) => !own.has(word)));
 }
 
-/** The elements of a document in order, also inside frames, without words. */
+/** The names of the elements of a document, in order, including the elements inside frames. */
 function structureOf(html: string): string {
   return nodesOf(html)
     .flatMap(({ name, attribs }) => {
@@ -108,7 +108,7 @@ describe('each document that people read', function () {
   });
   const documentsOf = (language: OfferedLanguage) => [...(walked.get(language)?.values() ?? [])];
 
-  it('contains every message of the catalogue', () => {
+  it('contains every message of the catalogue, in all documents together', () => {
     expect((Object.keys(en) as MessageKey[]).filter((key) => !isAnswer(key) && !usedKeys.has(key))).to.deep.equal([]);
   });
 
@@ -127,7 +127,7 @@ describe('each document that people read', function () {
           expect(root?.attribs).to.include({ lang: language, dir: directionOf(language) });
         }));
 
-      it('shows the same values and addresses as the English document', () =>
+      it('has the same values and addresses as the English document', () =>
         eachCase(documentsOf(language), (document) => {
           const english = walked.get('en')?.get(document.name);
           const visibleValues = (one: Document | undefined) => {
@@ -156,7 +156,7 @@ describe('each document that people read', function () {
         expect(entry.startDate.toJSDate()).to.deep.equal(at);
       });
 
-      it('contains the link of each mail in its text and its HTML', () =>
+      it('contains its link in both text and HTML, if the document is a mail', () =>
         eachCase(mailsWithLink, (template) => {
           const mail = walked.get(language)?.get(`mail ${template}`);
           expect(mail?.texts[1]).to.contain(values.link);

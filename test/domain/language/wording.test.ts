@@ -17,7 +17,7 @@ describe('wording', () => {
     ]);
   });
 
-  it('isolates only values with the other writing direction', () => {
+  it('isolates only values that have the opposite writing direction', () => {
     expect(wordingIn('ar').say('mail.greeting', { name: 'Ada' })).to.equal('مرحبًا \u2068Ada\u2069،');
     expect(wordingIn('ar').say('mail.greeting', { name: 'ليلى' })).to.equal('مرحبًا ليلى،');
     expect(wordingIn('en').say('mail.greeting', { name: 'ליאור' })).to.equal('Hello \u2068ליאור\u2069,');
@@ -54,14 +54,14 @@ describe('wording', () => {
       expect(wordingIn(language).moment(new Date('2026-03-02T08:00:00Z'), 'Europe/Berlin')).to.equal(moment);
     });
 
-  it('shows the offset from UTC only in the hour that occurs twice', () => {
+  it('shows the offset from UTC only in an hour that occurs twice', () => {
     const { moment, shortMoment } = wordingIn('en');
     expect(moment(summer, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+2)');
     expect(moment(winter, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+1)');
     expect(shortMoment(winter, 'Europe/Berlin')).to.equal('25 October at 02:30 (GMT+1)');
     expect(moment(new Date('2026-10-25T02:30:00Z'), 'Europe/Berlin')).to.not.contain('GMT');
     expect(moment(summer, 'America/Sao_Paulo')).to.not.contain('GMT');
-    // A clock change of half an hour (Lord Howe), in a zone that Postgres and Node name differently.
+    // The clocks of Lord Howe change by half an hour, and Postgres and Node use different names for the zone.
     expect(shortMoment(new Date('2026-04-04T15:15:00Z'), 'Australia/Lord_Howe')).to.match(/01:45 \(GMT\+10:30\)$/);
   });
 
@@ -70,7 +70,7 @@ describe('wording', () => {
     expect(wordingIn('pt-BR').zone(summer, 'America/Sao_Paulo')).to.equal('Horário Padrão de Brasília');
   });
 
-  it('shows the day in the zone', () => {
+  it('shows the date of the day in the given zone', () => {
     const evening = new Date('2026-03-02T23:30:00Z');
     expect(wordingIn('pt-BR').day(evening, 'UTC')).to.equal('2 de março de 2026');
     expect(wordingIn('pt-BR').day(evening, 'Europe/Berlin')).to.equal('3 de março de 2026');
@@ -96,7 +96,7 @@ describe('writing directions', () => {
     expect(dirAttribute('123', 'rtl')).to.equal('');
   });
 
-  it('keep a value inside a closed isolate', () => {
+  it('enclose a value in an isolate that is always closed', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),

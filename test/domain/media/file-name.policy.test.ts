@@ -21,7 +21,7 @@ describe('a name of a file', () => {
       'a control character',
       ['a\u0000b', 'a\nb', 'a\u001fb', 'a\u007fb', 'a\u0080b', 'a\u009fb', 'a\u2028b', 'a\u2029b'],
     ],
-    ['a mark that changes the direction', ['\u200ea', 'a\u200fb', 'a\u202ab', 'a\u202eb', 'a\u2066b', 'a\u2069b']],
+    ['a mark that changes the text direction', ['\u200ea', 'a\u200fb', 'a\u202ab', 'a\u202eb', 'a\u2066b', 'a\u2069b']],
   ] as const)
     it(`is not ${what}`, () => {
       expect(names.map((one) => tidyFileName(one))).to.deep.equal(names.map(() => undefined));
@@ -61,7 +61,7 @@ describe('files that a text names (MED-14)', () => {
     expect(mediaIdsIn(text)).to.deep.equal([other, one]);
   });
 
-  it('do not include longer words that contain such a name', () => {
+  it('do not include longer words that contain a file name', () => {
     const texts = [`xmedia:${one}`, `-media:${one}`, `media:${one}0`, `media:${one}-`, `media:${one.slice(1)}`, 'none'];
     expect(texts.flatMap((text) => mediaIdsIn(text))).to.deep.equal([]);
   });

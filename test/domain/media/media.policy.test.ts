@@ -72,7 +72,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     'video/x-matroska': ['video', 'in parts'],
   };
 
-  it('have one of these types, each with its kind', () => {
+  it('have one of the listed types, each with its kind and properties', () => {
     const found = contentTypes.map((type) => [
       type,
       [
@@ -88,7 +88,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('are recognized if a browser could run them, whatever their type starts with', () => {
+  it('are recognized by any form of their type if a browser could run them', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -96,7 +96,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     ]);
   });
 
-  it('have these limits in megabytes by kind, and other kinds are refused', () => {
+  it('have a limit in megabytes for each purpose and kind, which is 0 for refused kinds', () => {
     const sizes = mediaPurposes.map((purpose) => [
       purpose,
       ['image/png', 'video/mp4', 'audio/mpeg', 'application/pdf'].map((type) => maxBytes(purpose, type) / megabyte),
@@ -123,7 +123,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
 });
 
 describe('the limits of files', () => {
-  it('give an upload 15 minutes, its completion one more hour, and an unused file a week', () => {
+  it('allow 15 minutes for an upload, an hour more for its completion, and a week for an unused file', () => {
     expect(mediaRules).to.deep.equal({
       uploadMs: 15 * minuteMs,
       completionMs: hourMs,
@@ -141,7 +141,7 @@ describe('the limits of files', () => {
     });
   });
 
-  it('give a resumable upload a day, a week with renewed tokens (MED-26)', () => {
+  it('allow a day for a resumable upload, and a week with renewed tokens (MED-26)', () => {
     expect(resumableRules).to.deep.equal({
       tokenMs: dayMs,
       renewableMs: 7 * dayMs,
@@ -161,7 +161,7 @@ describe('the limits of files', () => {
     });
   });
 
-  it('let a thread identify 100 files, with 5 s each', () => {
+  it('allow a thread 100 files, with 5 s for each identification', () => {
     expect(identificationRules).to.deep.equal({
       filesPerThread: 100,
       workMs: 5_000,
@@ -195,14 +195,14 @@ describe('the limits of files', () => {
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);
   });
 
-  it('allow two to four files at the same time, and one video less, and leave a core free', () => {
+  it('allow two to four files at a time and one video less, so that a core stays free', () => {
     expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
     expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });
 });
 
 describe('pictures of files (MED-22, MED-28)', () => {
-  it('fit into a preview and a thumbnail; only a picture is kept of an agent image and an avatar', () => {
+  it('are a preview and a thumbnail, and for an agent image or an avatar only one picture', () => {
     const preview = { width: 1_600, height: 1_600 };
     expect(renditionBoxes).to.deep.equal({ preview, thumbnail: { width: 320, height: 320 } });
     const pictureBoxes = mediaPurposes.filter(isKeptAsPicture).map((purpose) => [purpose, keptPictureBox(purpose)]);
@@ -255,7 +255,7 @@ describe('renditions of videos (MED-24)', () => {
       expect(`${size.width}x${size.height}`).to.equal(made);
     });
 
-  it('may take 10 min plus six times the duration, at most 5 h, and a fifth more bytes than the bit rates', () => {
+  it('may need 10 min plus six times the duration (at most 5 h), and 20 % more bytes than the bit rates', () => {
     expect(videoBounds(0)).to.deep.equal({ timeMs: 10 * minuteMs, memoryMb: 2_048, fileBytes: 33_554_432 });
     expect(videoBounds(minuteMs)).to.deep.equal({
       timeMs: 16 * minuteMs,

@@ -7,7 +7,7 @@ const minute = 60_000;
 const day = 86_400_000;
 const now = new Date('2026-03-02T10:07:30.500Z');
 
-/** A range that begins and ends within some days of now, also at the ends of days. */
+/** A time at most three days before or after now, also exactly at midnight and exactly now. */
 const time = fc.oneof(
   fc.integer({ min: -3 * day, max: 3 * day }).map((ms) => new Date(now.getTime() + ms)),
   fc.integer({ min: -3, max: 3 }).map((days) => new Date((Math.floor(now.getTime() / day) + days) * day)),
@@ -16,7 +16,7 @@ const time = fc.oneof(
 const session = fc.record({ startsAt: time, minutes: fc.oneof(fc.integer({ min: 15, max: 240 }), fc.constant(240)) });
 
 describe('whole days in a count of sessions', () => {
-  it('cover each matching session once, together with the parts of days, and no other session', () => {
+  it('cover, together with the parts of days, each matching session once and no other session', () => {
     const statuses = [undefined, 'booked', 'completed', 'canceled'] as const;
     const filters = fc.record({
       status: fc.constantFrom(...statuses),
@@ -43,7 +43,7 @@ describe('whole days in a count of sessions', () => {
     );
   });
 
-  it('are the whole days of a range, and the rest of the range are parts of days', () => {
+  it('are the whole days of a range, and the remaining time consists of parts of days', () => {
     const [since, until] = [new Date('2026-02-01T12:00:00Z'), new Date('2026-02-04T06:00:00Z')];
     const second = Date.parse('2026-02-02T00:00:00Z') / day;
     expect(countedParts({ since, until }, now)).to.deep.equal({
@@ -55,13 +55,13 @@ describe('whole days in a count of sessions', () => {
     });
   });
 
-  it('are absent if the range contains only one midnight, and the whole range is one part of a day', () => {
+  it('are absent if the range contains only one midnight, so that the range is one part of a day', () => {
     const [since, until] = [new Date('2026-03-05T12:00:00Z'), new Date('2026-03-06T12:00:00Z')];
     const ends = [{ from: since.getTime(), to: until.getTime() }];
     expect(countedParts({ since, until }, now)).to.deep.equal({ days: undefined, ends });
   });
 
-  it('of completed sessions end one longest session before now, and the last part ends now', () => {
+  it('of completed sessions end one maximum session length before now, and the last part ends now', () => {
     const today = Math.floor(now.getTime() / day);
     expect(countedParts({ status: 'completed' }, now)).to.deep.equal({
       days: { first: 0, last: today - 1 },
@@ -74,7 +74,7 @@ describe('whole days in a count of sessions', () => {
     });
   });
 
-  it('of booked sessions begin tomorrow, and the first part begins one longest session before now', () => {
+  it('of booked sessions begin tomorrow, and the first part begins one maximum length before now', () => {
     const tomorrow = Math.floor(now.getTime() / day) + 1;
     expect(countedParts({ status: 'booked' }, now)).to.deep.equal({
       days: { first: tomorrow, last: Number.POSITIVE_INFINITY },
@@ -82,7 +82,7 @@ describe('whole days in a count of sessions', () => {
     });
   });
 
-  it('cover everything without a filter, and nothing for a range that ends before it begins', () => {
+  it('cover all sessions without a filter, and no session if the range ends before its beginning', () => {
     expect(countedParts({}, now)).to.deep.equal({ days: { first: 0, last: Number.POSITIVE_INFINITY }, ends: [] });
     const nothing = { days: undefined, ends: [] };
     expect(countedParts({ since: now, until: now }, now)).to.deep.equal(nothing);

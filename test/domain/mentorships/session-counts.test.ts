@@ -25,14 +25,14 @@ const filters: readonly SessionFilter[] = [
   { since: text(90_000) },
 ];
 
-/** The sessions of two mentors, four hours each. */
+/** The sessions of two mentors, with four hours for each mentor. */
 const beginnings = [
   [-100, -80, -28, -20, -4, 0, 10, 24, 38, 60, 100],
   [-8, -3.99, 4, 13],
 ];
 
 describe('totals of sessions (ADR 11)', () => {
-  it('equal the number of sessions on the pages, by status and time, after all changes of sessions', async () => {
+  it('equal the number of sessions on the pages for each status and time, after all changes', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

@@ -1,4 +1,4 @@
-/** The due mails of a session (MENT-11) and the status that is shown (MENT-9), at each limit of time. */
+/** Tests the due mails of a session (MENT-11) and the shown status (MENT-9) just before and after each time limit. */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 
@@ -22,7 +22,7 @@ const dueTemplates = (one: Parameters<typeof mailsNow>[0], now: Date) => {
 };
 
 describe('the rules of mentorship sessions', () => {
-  it('remind exactly 24 h and 1 h before the beginning, and asks for a rating at the end (MENT-11)', () => {
+  it('remind exactly 24 h and 1 h before the beginning, and ask for a rating at the end (MENT-11)', () => {
     const confirmed = ['booked', 'mentor_booked'];
     expect(dueTemplates(session, session.bookedAt)).to.deep.equal({ due: confirmed, next: '09T09:00' });
     expect(dueTemplates(session, before(at('09T09:00'))).due).to.deep.equal(confirmed);

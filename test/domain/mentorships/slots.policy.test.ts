@@ -46,7 +46,7 @@ function clockOf(at: number, timeZone: string): { date: string; minute: number; 
 
 const minuteOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
-/** Applies the rule minute by minute: when the hours of each day open and close, and in which minutes a session may begin. */
+/** Applies the rule minute by minute. It computes when the hours of each day open and close, and in which minutes a session may begin. */
 function oracle(one: Offer, from: number, to: number): number[] {
   const minutes: { at: number; date: string; minute: number; weekday: number }[] = [];
   for (let at = from - 2 * dayMs; at < to + 2 * dayMs; at += minuteMs)
@@ -75,7 +75,7 @@ function oracle(one: Offer, from: number, to: number): number[] {
 }
 
 describe('the slots of a mentorship', () => {
-  it('begin at the opening, then after each duration and buffer; the last ends in time', () => {
+  it('begin at the opening, then after each duration and buffer, and the last slot ends in time', () => {
     const one = offer({
       weeklyHours: [{ weekday: 1, from: '09:00', to: '12:00' }],
       durationMinutes: 45,
@@ -107,7 +107,7 @@ describe('the slots of a mentorship', () => {
     ]);
   });
 
-  it('begin at midnight although a minute later the clocks go back to the previous day', () => {
+  it('begin at midnight, although the clocks go back to the previous day a minute later', () => {
     // At 00:01 on 7 November 2010 the clocks of St. John's went back to 23:01 on the previous day.
     const nights = offer({
       timeZone: 'America/St_Johns',
@@ -117,7 +117,7 @@ describe('the slots of a mentorship', () => {
     expect(slotsOf(nights, '2010-11-07T02:00Z', '2010-11-07T03:00Z')).to.deep.equal(['11-07T02:30']);
   });
 
-  it('use the hours of each weekday only on that weekday, in the order of time', () => {
+  it('use the hours of a weekday only on that weekday, in the order of time', () => {
     const one = offer({
       timeZone: 'UTC',
       weeklyHours: [
@@ -133,7 +133,7 @@ describe('the slots of a mentorship', () => {
     ]);
   });
 
-  it('follow the hours of a date instead of the weekday, and are absent if that list is empty', () => {
+  it('use the hours of a date instead of the weekday, and are absent if the date has no hours', () => {
     const exceptions = [
       { date: '2026-03-02', hours: [] },
       { date: '2026-03-03', hours: [{ from: '23:00', to: '24:00' }] },
@@ -185,7 +185,7 @@ describe('the slots of a mentorship', () => {
     );
   });
 
-  it('are offered between the minimum notice and the horizon, to the minute', async () => {
+  it('are offered from the minute of the minimum notice to the minute of the horizon', async () => {
     const one = offer({ timeZone: 'UTC', weeklyHours: everyDay('00:00', '24:00'), noticeMinutes: 120, horizonDays: 2 });
     const now = new Date('2026-03-02T08:00:00Z');
     await eachCase(

@@ -25,12 +25,12 @@ const fileOf = (name: string, content: Buffer): ZipFile & { content: Buffer } =>
   modifiedAt,
 });
 
-/** The content of the archive from this position on. A file without content consists of zeros. */
+/** Yields the content of the archive from this position on. A file without content consists of zeros. */
 function bytesOf(layout: ZipLayout, contents: readonly Buffer[], from = 0, length = layout.size - from): Buffer {
   return Buffer.concat(
     partsOf(layout, from, length).map((part) => {
       if ('bytes' in part) return part.bytes;
-      expect(part.length).to.be.within(1, length); // more zeros would only use memory
+      expect(part.length).to.be.within(1, length); // the readers need only a few of the zeros
       return contents[part.file]?.subarray(part.from, part.from + part.length) ?? Buffer.alloc(part.length);
     }),
   );
@@ -89,7 +89,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
   });
 
-  it('return any part of the archive with the same bytes as the whole archive', () => {
+  it('return each part of the archive with the bytes of the whole archive', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
       fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (originals, one, other) => {
@@ -122,7 +122,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     const entries = [];
     for await (const entry of zip.eachEntry()) entries.push([entry.fileName, entry.uncompressedSize]);
     expect(entries).to.deep.equal(many.map(({ name, size }) => [name, size]));
-    // A sparse file. The space between the headers uses no disk space.
+    // The file is sparse: the bytes between the headers use no disk space.
     const path = join(folder, 'large.zip');
     const handle = await open(path, 'w');
     for (const segment of layout.segments)
@@ -138,10 +138,10 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
   });
 
-  /** The position that just exceeds 32 bits, and the number of files that just exceeds 16 bits. */
+  /** The first position that does not fit into 32 bits, and the first number of files that does not fit into 16 bits. */
   const [max32, max16] = [0xffff_ffff, 0xffff];
 
-  it('write a file’s position in 64 bits from 4 GB on, but not below', async () => {
+  it('write a file’s position in 64 bits from 4 GB on, and in 32 bits below', async () => {
     const headerOfFirst = 30 + 'first'.length;
     for (const [place, extraBytes, version] of [
       [max32 - 1, 0, 20],
@@ -163,7 +163,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write a file’s size in 64 bits in the file’s header from 4 GB on, but not below', () => {
+  it('write a file’s size in 64 bits in its header from 4 GB on, and in 32 bits below', () => {
     const headerOf = (size: number) => {
       const [segment] = layOutZip([{ name: 'first', size, crc32: 0, modifiedAt }]).segments;
       const header = segment && 'bytes' in segment ? segment.bytes : Buffer.alloc(0);
@@ -180,7 +180,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     expect(headerOf(max32)).to.deep.equal([45, max32, max32, 20, BigInt(max32), BigInt(max32)]);
   });
 
-  it('count files in 64 bits from 65,535 files on, but not below', async () => {
+  it('count files in 64 bits from 65,535 files on, and in 16 bits below', async () => {
     const archiveOf = (count: number) =>
       layOutZip(Array.from({ length: count }, (_, number) => ({ name: `${number}`, size: 0, crc32: 0, modifiedAt })));
     const endOf = (layout: ZipLayout) => bytesOf(layout, [], layout.size - 22);
@@ -194,7 +194,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write the directory’s position in 64 bits from 4 GB on, but not below', () => {
+  it('write the directory’s position in 64 bits from 4 GB on, and in 32 bits below', () => {
     const headerOfFile = 30 + 'first'.length;
     for (const [place, bytesAfterDirectory] of [
       [max32 - 1, 22],
@@ -215,7 +215,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
   });
 
-  it('have times from 1980 to 2107, and the nearest of these times for other times', async () => {
+  it('have times from 1980 to 2107, and the nearest possible time instead of an earlier or later time', async () => {
     const timeOf = async (at: string) => {
       const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
       const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
@@ -240,7 +240,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
 });
 
 describe('names in archives (REPO-6)', () => {
-  it('point into no folder, and are accepted by every file system', () => {
+  it('name no folder, and are accepted by every file system', () => {
     const table: readonly (readonly [given: string, name: string])[] = [
       ['plan.pdf', 'plan.pdf'],
       ['../../etc/passwd', '.._.._etc_passwd'],

@@ -24,7 +24,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The number of sequences of a run. A long search sets it in the environment. */
+/** The number of sequences in a run. The environment can set a larger number for a long search. */
 const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 48);
 
 interface World {
@@ -34,7 +34,7 @@ interface World {
   endpointIds: Id[];
 }
 
-/** No sum is exactly 5 or 30 days, because the behaviour at that millisecond depends on the duration of an answer. */
+/** No sum of these waits is exactly 5 or 30 days, because the behaviour at that millisecond depends on the duration of an answer. */
 const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
 
 /** The possible events. Numbers select among the objects that exist at that moment. */
@@ -82,7 +82,7 @@ const happenings = fc.oneof(
 );
 type Happening = typeof happenings extends fc.Arbitrary<infer One> ? One : never;
 
-/** Event series that reach combinations of rules: a throttled endpoint with a queue, and many deliveries to recover. */
+/** Series of events that combine rules: a throttled endpoint with a queue, and many deliveries to recover. */
 const phrases: Happening[][] = [
   [
     { name: 'mood', mood: fail },
@@ -113,7 +113,7 @@ const sequence = fc
 
 /** Sequences that failed in earlier runs of this test. */
 const examples: Happening[][] = [
-  // The first delivery reaches its 30 days at the moment in which the failure of the second disables its endpoint.
+  // The first delivery reaches its 30 days when the failure of the second delivery disables the endpoint.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 1 },
@@ -122,7 +122,7 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // A recovery whose worker counted as dead is parked at a paused endpoint. Then its first worker records a failure.
+  // The worker of a recovery seems to be dead, so the recovery is parked at a paused endpoint. Then that worker records a failure.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 6 },
@@ -289,7 +289,7 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   const open = [...engine.model.deliveries.values()].filter(
     (delivery) => delivery.status === 'pending' || delivery.asked !== null,
   );
-  expect(open, 'open after the drain').to.deep.equal([]);
+  expect(open, 'open deliveries after the drain').to.deep.equal([]);
 }
 
 describe('the webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
@@ -297,13 +297,13 @@ describe('the webhook engine against its model (STATE-1 to STATE-15, DEL-4)', fu
   let deps: VaultDeps;
   const time = new VirtualTime(0);
   let restore = () => {};
-  before('create a database of this file, with a clock that the test controls', async () => {
+  before('create a database for this file, with a clock that the test controls', async () => {
     deps = await testDeps();
     restore = time.install();
   });
   after('restore the clock', () => restore());
 
-  it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
+  it('matches the model after each step and ends all deliveries, for any sequence of events', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => deps.vault.seal(secret, id);

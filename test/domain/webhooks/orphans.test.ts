@@ -37,7 +37,7 @@ describe('the sweep of orphans', () => {
     expect(await counts()).to.deep.equal([1, 1, 1, 1]);
   });
 
-  it('removes each attempt of a delivery that does not exist', async () => {
+  it('removes each attempt whose delivery does not exist', async () => {
     const missingId = newId();
     for (const fence of [1, 2]) await addAttempt(missingId, fence);
     expect(await sweepOrphans(db, now)).to.equal(2);
@@ -58,14 +58,14 @@ describe('the sweep of orphans', () => {
     });
   }
 
-  it('reads 500 rows of a table at a time, continues there, and restarts at the end', async () => {
+  it('reads 500 rows of a table per round, continues with the next rows, and restarts at the end', async () => {
     await db.source.query(
       `INSERT INTO webhook_bodies (event_id, created_at, body) SELECT uuidv7(), $1, '{}' FROM generate_series(1, 1200)`,
       [now],
     );
     const swept: number[] = [];
     for (let round = 1; round <= 3; round++) swept.push(await sweepOrphans(db, now));
-    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 contain the body that has its event
+    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 rows include the body whose event exists
     const [round] = await db.manager.findBy(UpkeepRound, { name: 'orphans of webhook_bodies' });
     expect(round).to.include({ position: null });
     expect(round?.completedAt).to.deep.equal(now);
@@ -73,7 +73,7 @@ describe('the sweep of orphans', () => {
     expect(await count('bodies')).to.equal(1);
   });
 
-  it('does no harm in concurrent runs', async () => {
+  it('removes each orphan once in concurrent runs', async () => {
     await addAttempt(newId());
     const swept = await Promise.all([1, 2, 3].map(() => sweepOrphans(db, now)));
     expect(swept.reduce((sum, one) => sum + one, 0)).to.equal(1);

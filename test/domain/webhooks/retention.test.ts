@@ -20,13 +20,13 @@ import { expect } from 'chai';
 
 const day = 86_400_000;
 const second = 1_000;
-/** Long before all rows of other tests, so that only rows of this file are old enough. */
+/** A time long before all rows of other tests, so that only rows of this file are old enough. */
 const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
 /** The times at which partitions with rows of this creation time are dropped. */
-const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // the end of the day, and then 30 days and an hour
+const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // 30 days and an hour after the end of the day
 const attemptsEnd = new Date('2001-04-01T00:00:00Z');
-const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // the end of the week, and then 90 days and 7 days
+const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // 90 days and 7 days after the end of the week
 const before = (at: Date) => new Date(at.getTime() - second);
 const url = 'https://hooks.example.com';
 
@@ -36,7 +36,7 @@ async function retain(...[db, now]: Parameters<typeof retainWebhooks>) {
   return { ...rows, more };
 }
 
-/** Runs rounds at `now` until none has more to do. */
+/** Runs rounds at `now` until no round has more work. */
 async function retainAll(now: Date): Promise<void> {
   const { db } = await testDeps();
   while ((await retain(db, now)).more);
@@ -126,7 +126,7 @@ describe('retention (DEL-8)', () => {
         .and.not.have.property('body');
     });
 
-    it('is dropped for every endpoint with all bodies of its day, one hour after 30 days', async () => {
+    it('is dropped together with all bodies of its day, 30 days and one hour after the day', async () => {
       const other = await buildEndpoint(subscription.clubId, url);
       const delivery = await succeeded();
       const nextDay = await succeeded(new Date('2001-03-02T00:00:00Z'));
@@ -198,7 +198,7 @@ describe('retention (DEL-8)', () => {
       expect([row.payloadPurgedAt, row.cancelReason]).to.deep.equal([created, 'student_removed']);
     });
 
-    it('waits for an uncommitted record of an attempt, and does not undo it', async () => {
+    it('waits for an uncommitted record of an attempt, and does not undo the record', async () => {
       const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       await retain(db, before(bodiesEnd));
@@ -215,7 +215,7 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(id)).to.deep.equal([]);
     });
 
-    it('is not dropped in a round that has 1,000 deliveries to cancel first', async () => {
+    it('is not dropped in a round that must first cancel 1,000 deliveries', async () => {
       const { db } = await testDeps();
       await addHistory(subscription, [subscription.endpoint.id], 1_200, created, 'pending');
       expect(await retain(db, bodiesEnd)).to.include({ expired: 1_000, dropped: 0, more: true });
@@ -225,7 +225,7 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('attempts', () => {
-    it('are shown for 30 days from the beginning of each, while their delivery stays', async () => {
+    it('are shown for 30 days after the beginning of each attempt, while their delivery stays', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, after(second));
@@ -238,7 +238,7 @@ describe('retention (DEL-8)', () => {
       expect(await numbers(after(30 * day + second))).to.deep.equal([]);
     });
 
-    it('are dropped with all attempts of their day, even late in the life of a delivery', async () => {
+    it('are dropped with all attempts of their day, even if the delivery is much older', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, new Date('2001-03-02T00:00:00Z'));
@@ -267,7 +267,7 @@ describe('retention (DEL-8)', () => {
       expect(await showDelivery(delivery, after(90 * day))).to.equal('not_found');
     });
 
-    it('is dropped with its events by the week, one week after 90 days, together with its tallies', async () => {
+    it('is dropped week by week with its events and tallies, 97 days after the end of the week', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       const younger = await succeeded(new Date('2001-03-05T00:00:00Z'));
@@ -305,7 +305,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
     });
 
-    it('stays while one event of its week was fanned out within 90 days, and the next week is dropped', async () => {
+    it('stays if an event of its week was fanned out within 90 days, even when the next week is dropped', async () => {
       const { db } = await testDeps();
       const late = await succeeded();
       const next = await succeeded(new Date('2001-03-05T00:00:00Z'));
@@ -325,7 +325,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_deliveries', late.id)).to.equal(false);
     });
 
-    it('is dropped without a deadlock with fan-outs that hold its event and wait for its delivery', async () => {
+    it('is dropped without a deadlock with fan-outs that lock its event and wait for its delivery', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       await retainAll(before(historyEnd));
@@ -344,7 +344,7 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('a deleted endpoint', () => {
-    it('is removed with its deliveries, attempts and own events, and other endpoints keep theirs', async () => {
+    it('is removed with its deliveries, attempts and own events, and other endpoints keep their rows', async () => {
       const shared = await buildWebhookDelivery(subscription, new Date());
       const other = await buildEndpoint(subscription.clubId, url);
       const both = await buildWebhookDelivery(subscription, new Date());
@@ -359,7 +359,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
     });
 
-    it('keeps an event whose fact still waits, because another endpoint may get it', async () => {
+    it('keeps an event whose fact still waits, because another endpoint may get the event', async () => {
       const { clubId, studentId, endpoint } = subscription;
       const { db } = await testDeps();
       const pendingFact = await buildWebhookDelivery(subscription, new Date());
@@ -380,7 +380,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_events', handledFact.eventId)).to.equal(false);
     });
 
-    it('stays while its gate still cancels its queue', async () => {
+    it('stays while the gate cancels the queue of the endpoint', async () => {
       const { id } = subscription.endpoint;
       await buildWebhookDelivery(subscription, new Date());
       await alter('webhook_endpoints', id, { deleted_at: created, gate_looks_at: created });
@@ -402,7 +402,7 @@ describe('retention (DEL-8)', () => {
     });
   });
 
-  it('deletes a rotated secret exactly when its 24 hours are over', async () => {
+  it('deletes a rotated secret exactly 24 hours after the rotation', async () => {
     const { id } = subscription.endpoint;
     await alter('webhook_endpoints', id, { previous_secret: Buffer.from('old'), previous_secret_expires_at: created });
     await retainAll(after(-second));

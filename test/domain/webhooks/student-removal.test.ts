@@ -35,7 +35,7 @@ describe('the removal of a student (DEL-9)', () => {
     return { delivered, waiting, untried };
   };
 
-  it('deletes the bodies of all messages about the student, sent or not', async () => {
+  it('deletes the bodies of all messages about the student, both sent and unsent', async () => {
     const { delivered, waiting, untried } = await history();
     const all = Object.entries({ delivered, waiting, untried });
     for (const [name, { eventId }] of all) expect((await eventRow(eventId)).body, name).to.contain('Stella');
@@ -46,7 +46,7 @@ describe('the removal of a student (DEL-9)', () => {
     }
   });
 
-  it('clears every partition: bodies and excerpts of other days and weeks, and late attempts', async () => {
+  it('clears bodies and excerpts in the partitions of all days and weeks, also of late attempts', async () => {
     const source = await testDatabase();
     const subscription = await buildSubscription('https://hooks.example.com');
     const days = [0, 1, 8, 15];
@@ -77,7 +77,7 @@ describe('the removal of a student (DEL-9)', () => {
     }
   });
 
-  it('cancels unsent deliveries as student_removed, and leaves sent ones', async () => {
+  it('cancels unsent deliveries as student_removed, and does not change sent deliveries', async () => {
     const { delivered, waiting, untried } = await history();
     await remove(delivered);
     for (const [name, { id }] of Object.entries({ waiting, untried })) {
@@ -132,7 +132,7 @@ describe('the removal of a student (DEL-9)', () => {
     expect(await attemptRows(untried.id)).to.deep.equal([]);
   });
 
-  it('leaves name and e-mail in no table', async () => {
+  it('leaves the student’s name and e-mail in no table', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const source = db.source;

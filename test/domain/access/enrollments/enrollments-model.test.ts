@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 4, max: 12 }) }),
 );
 
-/** The model: how each act changes the enrollments, and which fact or refusal follows. */
+/** The model. It computes the new enrollments after each act, and the fact or the refusal. */
 class Model {
   readonly enrollments: Modelled[] = [];
   readonly facts: string[] = [];
@@ -112,7 +112,7 @@ class Model {
 }
 
 describe('enrollments of a student', () => {
-  it('match the model in state, facts and refusals after any sequence of changes to a student’s access', async function () {
+  it('have the state, facts and refusals of the model after any sequence of changes', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     const source = await testDatabase();

@@ -8,14 +8,14 @@ const after = (ms: number) => new Date(now.getTime() + ms);
 describe('the status of an enrollment (EVT-6)', () => {
   const times = { startsAt: after(-dayMs), endsAt: null, revokedAt: null };
 
-  it('is active if it has no end, or until the instant of its end', () => {
+  it('is active if the enrollment has no end, or until the instant of that end', () => {
     expect(enrollmentStatus(times, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: after(1) }, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: now }, now)).to.equal('expired');
     expect(enrollmentStatus({ ...times, endsAt: after(-1) }, now)).to.equal('expired');
   });
 
-  it('is revoked after a revocation, even if its end has passed', () => {
+  it('is revoked after a revocation, even if the end of the enrollment has passed', () => {
     expect(enrollmentStatus({ ...times, revokedAt: now }, now)).to.equal('revoked');
     expect(enrollmentStatus({ ...times, endsAt: after(-1), revokedAt: now }, now)).to.equal('revoked');
   });
@@ -40,7 +40,7 @@ describe('the period of a new access', () => {
   const open = { accessDays: null };
   const cohort = { startsAt: after(dayMs), endsAt: after(3 * dayMs) };
 
-  it('is the requested period, also if the request says that the access has no end', () => {
+  it('is the requested period, even if the request asks for access without an end', () => {
     const requested = { startsAt: after(5), endsAt: null };
     expect(periodOf(requested, { accessDays: 3 }, cohort, now)).to.deep.equal(requested);
     expect(periodOf({ endsAt: after(7) }, { accessDays: 3 }, undefined, now)).to.deep.equal({
@@ -49,7 +49,7 @@ describe('the period of a new access', () => {
     });
   });
 
-  it('begins when its cohort begins, but not before now', () => {
+  it('begins when the cohort begins, but never in the past', () => {
     expect(periodOf({}, open, cohort, now)).to.deep.equal(cohort);
     expect(periodOf({}, open, { ...cohort, startsAt: after(-1) }, now).startsAt).to.deep.equal(now);
     expect(periodOf({}, open, { startsAt: null, endsAt: null }, now)).to.deep.equal({ startsAt: now, endsAt: null });

@@ -36,7 +36,7 @@ describe('student imports', () => {
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
 
-  /** Checks all rows that must exist exactly once, whatever went wrong before. */
+  /** Checks that each required row exists exactly once, despite all earlier faults. */
   async function outcome() {
     const facts = (await factsOf(club.id)).map(({ type, studentId }) => `${type} ${studentId}`);
     return { students: await studentsOf(club), facts: facts.length, distinctFacts: new Set(facts).size };
@@ -89,7 +89,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('wakes the import after the allowed time without progress, and not earlier', async () => {
+    it('wakes an import that has made no progress for the allowed time, and not earlier', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -115,14 +115,14 @@ describe('student imports', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([1_100, 2_200, 2_200]);
     });
 
-    it('imports each student once when three imports contain the same rows in different orders', async () => {
+    it('imports each student once if three imports contain the same rows in different orders', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const lines = people(900).split('\n').slice(0, -1);
       const orders = [lines, lines.toReversed(), [...lines.slice(450), ...lines.slice(0, 450)]];
       const ids = await Promise.all(
         orders.map((order) => begin(header + order.join('\n'), `delivery_ids=${deliveryId}`)),
       );
-      const patient = async (id: string): Promise<unknown> => runImport(id).catch(() => patient(id)); // Temporal would repeat it
+      const patient = async (id: string): Promise<unknown> => runImport(id).catch(() => patient(id)); // Temporal would repeat a failed import
       await Promise.all(ids.map(patient));
       const records = await Promise.all(ids.map((id) => readImport(club, id)));
       expect(records.reduce((sum, { created }) => sum + created, 0)).to.equal(900);
@@ -166,7 +166,7 @@ describe('student imports', () => {
       expect(await readImport(club, third)).to.include({ status: 'completed', created: 1 });
     });
 
-    it('uses as many SQL statements to invite 400 students as to invite one', async () => {
+    it('uses the same number of SQL statements to invite 400 students and to invite one', async () => {
       const invite = async (file: string) => {
         const importId = await begin(header + file, 'invite=true');
         const { db } = await testDeps();
@@ -202,7 +202,7 @@ describe('student imports', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([60, 60, 60]);
     });
 
-    it('imports each valid row once, in any order and with repeated rows (model)', async () => {
+    it('imports each valid row once, for any order and repetition of rows (model)', async () => {
       const address = fc.integer({ min: 0, max: 15 });
       const row = fc.tuple(
         address,
@@ -259,7 +259,7 @@ describe('student imports', () => {
   });
 
   describe('access of existing students', () => {
-    it('grants access again after it ended, was revoked or was bought, and skips students with active access', async () => {
+    it('grants access that has ended, was revoked or was bought, and skips students with active access', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>
@@ -348,7 +348,7 @@ describe('student imports', () => {
       }));
     };
 
-    it('repeats a failed step and loses nothing if the object store is unreachable for a while', async () => {
+    it('repeats a failed step and loses no row if the object store is unreachable for a while', async () => {
       const importId = await begin(header + people(600));
       for (const method of ['read', 'remove'] as const) {
         const deps = await without(method, 2);

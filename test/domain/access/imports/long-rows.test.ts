@@ -1,4 +1,4 @@
-/** Rows that are longer than one read of the file. Text inside quotes is never read as a row. */
+/** Tests rows that are longer than one read of the file. Text inside quotes is never read as a row. */
 import { expect } from 'chai';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';
@@ -20,9 +20,9 @@ describe('student import of long rows', () => {
   describe('a row over 128 KB', () => {
     const quoted = {
       'with many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
-      'with a long first quoted line': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
-      'with a quote late in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
-      'with a quote late in a line that is read in several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
+      'with a long first line inside the quotes': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
+      'with a quote near the end of a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
+      'with a quote near the end of a line that needs several reads': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
       it(`fails the import as row_too_long, and imports no row of the file: ${what}`, async () => {

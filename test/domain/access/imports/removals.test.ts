@@ -1,4 +1,4 @@
-/** Students who are removed while an import is open. They stay removed, whether the removal or the import comes first. */
+/** Tests students who are removed while an import is open. They stay removed, whether the removal or the import comes first. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ describe('student import and removal', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Checks that no table has the name or the address, and that the import has deleted its records of addresses. */
+  /** Checks that no table contains the name or the address, and that the import has deleted its records of addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
@@ -76,7 +76,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('fails a later row of a student whom the import created and an administrator then removed', async () => {
+    it('fails a later row of a student who was created by the import and then removed', async () => {
       const importId = await begin(`${header}${row}${others(600)}${row}`);
       await step(importId);
       const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
@@ -92,7 +92,7 @@ describe('student import and removal', () => {
       ['before its row', ''],
       ['after its row', others(600)],
     ] as const)
-      it(`clears the rows of the file at the end of the import: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the rows of the file at the end of the import if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -107,10 +107,10 @@ describe('student import and removal', () => {
       });
 
     for (const [when, isRemovedFirst] of [
-      ['before it was canceled', true],
-      ['after it was canceled', false],
+      ['before the import was canceled', true],
+      ['after the import was canceled', false],
     ] as const)
-      it(`clears the rows of a file that was not read: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the rows of a file that was not read if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -160,8 +160,8 @@ describe('student import and removal', () => {
     });
 
     for (const [what, more] of [
-      ['row alone', ''],
-      ['beside a new student', 'new@example.com,N\n'],
+      ['the row alone in its batch', ''],
+      ['the row beside the row of a new student', 'new@example.com,N\n'],
     ] as const) {
       it(`restarts a batch that waited for a removal, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
@@ -190,7 +190,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('does not create a student again who is removed during two imports of the same file', async () => {
+    it('does not recreate a student who is removed during two imports of the same file', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(
@@ -207,7 +207,7 @@ describe('student import and removal', () => {
       }
     });
 
-    it('creates a removed student again in a later import, and in another club', async () => {
+    it('recreates a removed student in a later import, and in another club', async () => {
       const student = await buildStudent(club.id, person);
       const other = await buildClub();
       const elsewhere = (await upload(other, header + row)).body.data.id;

@@ -1,4 +1,4 @@
-/** Tests the exact reports of broken and hostile files, for each way to divide a file into pieces. */
+/** Tests the exact reports of broken and hostile files, for each division of a file into pieces. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
@@ -13,7 +13,7 @@ function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): 
     const bytes = file.subarray(cursor, cursor + pieceBytes);
     const isLast = cursor + pieceBytes >= file.length;
     const read = readRows({ bytes, isLast }, format, row, most);
-    expect(read.consumed, 'the reading goes on').to.be.above(0);
+    expect(read.consumed, 'each read consumes some bytes').to.be.above(0);
     rows.push(...read.rows);
     cursor += read.consumed;
     row = read.nextRow;
@@ -87,7 +87,7 @@ const cases: Case[] = [
     report: ['2 wrong_column_count', '3 wrong_column_count', good(4, 'a')],
   },
   {
-    what: 'an unclosed quote, which spoils only its own line',
+    what: 'an unclosed quote, which makes only its own line invalid',
     file: `${header}a@x.com,a\n"b@x.com,b\nc@x.com,c\nd@x.com,d`,
     report: [good(2, 'a'), '3 broken_quotes', good(4, 'c'), good(5, 'd')],
   },
@@ -150,7 +150,7 @@ describe('rows of an import file', () => {
   it('stops at a quoted row that is longer than a piece, and reads none of the quoted lines as rows', () => {
     const values = {
       'short lines': 'y@x.com,y,y\n'.repeat(20_000),
-      'a long line first': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,
+      'a long line, then a short line': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,
     };
     for (const [name, value] of Object.entries(values)) {
       const file = `email,name,x\nb@x.com,b,\na@x.com,a,"${value}"\nc@x.com,c,\n`;

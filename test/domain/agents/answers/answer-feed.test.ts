@@ -88,7 +88,7 @@ describe('feed of answers', function () {
     return follower;
   };
 
-  /** Runs with another feed that does not poll, and reads only after a NOTIFY. @param work receives the index of the new feed */
+  /** Runs the test with another feed, which does not poll and reads only after a NOTIFY. @param work receives the index of the new feed */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
       const feed = createAnswerFeed({
@@ -142,7 +142,7 @@ describe('feed of answers', function () {
     );
   });
 
-  it('sends an existing long text in pieces, without waiting for a poll between the pieces', async () => {
+  it('sends a stored long text in pieces, and does not wait for a poll between the pieces', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     await withoutPolls(async (feed) => {
@@ -189,16 +189,16 @@ describe('feed of answers', function () {
       const looks = looksAt(source);
       for (let count = 0; count < 6; count++) {
         await appendWords(other, 'words');
-        await sleep(60); // longer than the pause that combines several NOTIFYs
+        await sleep(60); // longer than the pause in which the feed combines several NOTIFYs
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One read for the end of the answer, and at most one for the first words, whose NOTIFY may arrive later.
+      // One read finds the end of the answer. The NOTIFY of the first words may arrive late and cause a second read.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
 
-  it('reads once in 50 ms for followers who have words, however many NOTIFYs arrive', async () => {
+  it('reads at most once in 50 ms for followers that have words, despite many NOTIFYs', async () => {
     const source = await testDatabase();
     const answerId = await buildCharge(asker, 1n, new Date());
     await withoutPolls(async (feed) => {
@@ -222,7 +222,7 @@ describe('feed of answers', function () {
       const waiting = follow(feed, other, 0);
       await withoutTimersOf(1, async () => {
         await appendWords(one, 'more');
-        await endAnswer(other, { text: 'words' }); // a read that brings no first words would wait for a timer
+        await endAnswer(other, { text: 'words' }); // without first words, the read would wait for a timer
         expect(await waiting.over).to.equal(true);
       });
       reader.leave();
@@ -255,7 +255,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('ends its followers when it stops, without a report that the answer has ended', async () => {
+  it('disconnects its followers when it stops, and does not report that the answer has ended', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);

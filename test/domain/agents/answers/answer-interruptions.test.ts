@@ -9,20 +9,20 @@ describe('the step of an answer whose stream has begun', function () {
   this.timeout(20_000);
   const { answer, model, step } = useAnswering();
 
-  /** message_start, block start, ping, three deltas, block stop, message_delta, message_stop. */
+  /** The stream has nine events: message_start, block start, ping, three deltas, block stop, message_delta, message_stop. */
   const deltas = ['One ', 'two ', 'three'];
   const textAfter = (events: number) => deltas.slice(0, Math.max(0, Math.min(events - 3, 3))).join('');
 
   const breaks: Record<string, (after: number) => Script> = {
     'a cut': (after) => ({ cutAfter: after }),
     'a cut inside the next event': (after) => ({ cutAfter: after, cutInside: true }),
-    'a regular end without the last events': (after) => ({ endAfter: after }),
+    'a normal end without the last events': (after) => ({ endAfter: after }),
     'an error event': (after) => ({ errorAfter: after }),
     'an unknown error event': (after) => ({ errorAfter: after, errorType: 'strange' }),
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with the words so far, and calls and charges once, after ${how} behind event ${after}`, async () => {
+      it(`fails with the words so far, and calls and charges once, if ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',

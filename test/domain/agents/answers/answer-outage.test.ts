@@ -14,7 +14,7 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
-/** A worker with connections of its own, which the test can silence in the middle of an answer. */
+/** A worker with its own connections. The test can block these connections in the middle of an answer. */
 describe('the step of an answer during an outage of Postgres', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
@@ -46,7 +46,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // The last read of the step, after everything is recorded, may meet the outage. Temporal repeats a step that throws.
+    // The step may throw if its last read fails, after everything is recorded. Temporal then repeats the step.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();

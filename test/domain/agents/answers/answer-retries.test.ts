@@ -27,9 +27,9 @@ describe('the step of an answer whose stream has not begun', function () {
     ['529', { refuse: 529 }, 'model_overloaded'],
     ['500', { refuse: 500 }, 'model_unavailable'],
     ['a connection that is cut', { drop: true }, 'model_unavailable'],
-    ['a cut after the status', { cutAfter: 0 }, 'model_unavailable'],
-    ['an end of the response after the status', { endAfter: 0 }, 'model_unavailable'],
-    ['an overload as the first event', { errorAfter: 0 }, 'model_overloaded'],
+    ['a connection that is cut after the status', { cutAfter: 0 }, 'model_unavailable'],
+    ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
+    ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
     it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, on ${what}`, async () => {
       let now = Date.now();
@@ -91,7 +91,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a call without a response, leaves its estimated cost to the operator, and calls again', async () => {
+  it('abandons a call without a response, does not charge the club for it, and calls again', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });

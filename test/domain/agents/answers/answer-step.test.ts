@@ -68,7 +68,7 @@ describe('the step of an answer', function () {
     expect(answering.notifications()).to.be.at.least(2);
   });
 
-  it('stores and logs no image and no raw HTML, even if several deltas contain them in parts (DEC-55)', async () => {
+  it('stores and logs no image and no raw HTML, even if they are split over several deltas (DEC-55)', async () => {
     const deltas = ['See !', '[x](https://e.example/?q=1) <', 'img src="https://e.example">', '\n\n`<b', '>` a`', 'b'];
     const { question } = await answer({ blocks: [{ deltas }] });
     const text = 'See ! [x](https://e.example/?q=1) &lt;img src="https://e.example">\n\n`<b>` a`b';
@@ -127,7 +127,7 @@ describe('the step of an answer', function () {
     expect((await monthOf(question.clubId)).reserved).to.equal(0);
   });
 
-  it('reports gone if the question does not exist any more', async () => {
+  it('reports `gone` if the question does not exist any more', async () => {
     const missingQuestion = await step('00000000-0000-4000-8000-000000000000');
     expect(missingQuestion).to.deep.equal({ done: true, outcome: { status: 'gone' } });
   });

@@ -24,7 +24,7 @@ describe('upkeep of answers', function () {
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
-    it('is deleted an hour after the answer has ended, and its text stays in the answer', async () => {
+    it('is deleted an hour after the end of the answer, and the answer keeps the text', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       await answering.step(question.questionId);
@@ -62,7 +62,7 @@ describe('upkeep of answers', function () {
       expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
     });
 
-    it('does not wake an answer that is less overdue, leased or ended', async () => {
+    it('does not wake an answer that is leased, has ended, or is overdue by less', async () => {
       for (const columns of [
         `looks_at = clock_timestamp() - interval '100 s'`,
         `${late}, lease_until = clock_timestamp() + interval '10 s'`,
@@ -133,7 +133,7 @@ describe('upkeep of answers', function () {
       it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // The same question, with a stream that ends after its first event.
+        // Creates an answer without a deletion. Its stream ends after the first event.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
         const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
@@ -187,7 +187,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, 0);
       });
 
-      it('leaves the charge to the later of two calls, because the earlier call does not know its cost', async () => {
+      it('leaves the charge to the later of two calls, because the cost of the earlier call is unknown', async () => {
         const question = await buildQuestion();
         const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
         const stalled = answering.step(question.questionId, early);
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('keeps the words deleted if it comes between the last word and the end, and charges the use', async () => {
+    it('leaves no words if it commits between the last word and the end, and charges the use', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({
@@ -243,7 +243,7 @@ describe('upkeep of answers', function () {
       expect(await answerRow(question.answerId)).to.include({ status: 'failed', content: '' });
       expect(await logOf(question.answerId)).to.equal('');
       const [call] = await callRows(question.answerId);
-      expect(call).to.include({ estimated: false, errorCode: 'conversation_deleted' }); // the model had counted
+      expect(call).to.include({ estimated: false, errorCode: 'conversation_deleted' }); // the model had reported its token counts
       expect((await monthOf(question.clubId)).spent).to.equal(Number(call?.costMicros));
       expect(answering.ended).to.deep.equal([]);
     });

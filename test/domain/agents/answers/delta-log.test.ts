@@ -100,15 +100,15 @@ describe('writer of answer logs', function () {
     for (const word of [' a', ' b', ' c']) for (const answer of answers) void answer.append(word);
     gate.open();
     for (const id of ids) await untilLogged(id, 'first a b c');
-    // Three batches. The first has the first words of the first answer. The second has the first words of the other answers and more of
-    // the first answer. The third has the rest.
+    // There are at most three batches: the first words of the first answer, then the first words of the other four answers, then all
+    // remaining words.
     expect(gate.batches[0]).to.equal(1);
     expect(gate.batches.length).to.be.at.most(3);
     expect(state.notifications).to.equal(gate.batches.length);
     for (const answer of answers) answer.release();
   });
 
-  it('returns at the end only the words that it has not written yet', async () => {
+  it('returns only the unwritten words at the end of an answer', async () => {
     const { log } = await writer();
     const answerId = await claimed();
     const answer = log.open(answerId, 1, () => {});
@@ -121,10 +121,10 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  describe('when its call loses the answer', () => {
+  describe('when its call no longer owns the answer', () => {
     const endings: Record<string, string> = {
       'the answer was ended': `status = 'failed', error_code = 'student_removed', completed_at = created_at`,
-      'another call has begun': `call_no = 2`,
+      'another call of the answer has begun': `call_no = 2`,
     };
     for (const [how, change] of Object.entries(endings)) {
       it(`writes no more words and aborts the stream, because ${how}`, async () => {
@@ -151,7 +151,7 @@ describe('writer of answer logs', function () {
       expect(answer.lost.reason).to.be.instanceOf(AnswerLost);
     });
 
-    it('writes no word after an end that another transaction commits, and delays no other answer', async () => {
+    it('writes no word after another transaction has ended the answer, and delays no other answer', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -175,7 +175,7 @@ describe('writer of answer logs', function () {
       beside.release();
     });
 
-    it('writes the words later if the row was only locked for a while', async () => {
+    it('writes the words later if another transaction locked the row only for a while', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -211,7 +211,7 @@ describe('writer of answer logs', function () {
       answer.release();
     });
 
-    it('repeats a write whose reply was lost, without duplicate words', async () => {
+    it('repeats a write after its reply was lost, and stores no word twice', async () => {
       const gate = gated();
       const { log, state } = await writer({ statements: gate.statements });
       const answerId = await claimed();
@@ -219,7 +219,7 @@ describe('writer of answer logs', function () {
       gate.breakAfterCommit();
       await answer.append('once');
       await until('two lost answers', { timeoutMs: 5_000 }, async () => state.errors >= 2);
-      await answer.append(' more'); // follows the words of the repeated write
+      await answer.append(' more'); // this append follows the words of the repeated write
       gate.mend();
       await untilLogged(answerId, 'once more');
       answer.release();
@@ -234,7 +234,7 @@ describe('writer of answer logs', function () {
       await lostBy(answer.append('x'));
     });
 
-    it('aborts the stream when a write hangs until the lease ends', async () => {
+    it('aborts the stream if a write does not return until the lease ends', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -265,7 +265,7 @@ describe('writer of answer logs', function () {
     expect(answer.lost.aborted).to.equal(false);
   });
 
-  it('writes each text in order without gaps or repeats, for any chunks and faults', async () => {
+  it('writes each text in order, without gaps or repetitions, for any chunks and faults', async () => {
     const conversations = await Promise.all(Array.from({ length: 3 }, () => buildConversation()));
     const chunk = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const fault = fc.constantFrom('none', 'none', 'before', 'after', 'held');

@@ -12,7 +12,7 @@ const cleaned = (chunks: readonly string[]) => {
 };
 
 describe('text of an answer’s deltas', () => {
-  it('sends a character that two chunks split with the second chunk', () => {
+  it('sends a character that is split over two chunks together with the second chunk', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
@@ -34,7 +34,7 @@ describe('text of an answer’s deltas', () => {
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('contains no images and tags, and ends with the text that both filters held back', () => {
+  it('contains no images or tags, and ends with the text that the two filters held back', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',

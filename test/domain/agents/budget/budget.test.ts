@@ -76,7 +76,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('is charged once, and a second charge for the same answer changes nothing', async () => {
+  it('is charged once, because a second charge for the same answer changes nothing', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     for (const cost of [dollar, 2n * dollar]) await endAnswer(answer, { status: 'complete', cost, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
@@ -92,7 +92,7 @@ describe('AI budget of a club and month', () => {
     expect(await outcomeOf(buildCharge(asker, 0n, now))).to.equal('club_budget_exhausted');
   });
 
-  it('accepts only as many of eight concurrent questions as reserve the rest of the budget', async () => {
+  it('rejects concurrent questions whose reserves exceed the rest of the budget', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
@@ -102,7 +102,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ reserved: 3n });
   });
 
-  it('is renewed when the month ends in the club’s time zone', async () => {
+  it('is renewed when a new month begins in the club’s time zone', async () => {
     await timeZone(asker.clubId, 'America/Sao_Paulo'); // three hours behind UTC
     const [before, after] = [new Date('2026-04-01T02:59:59Z'), new Date('2026-04-01T03:00:00Z')];
     await endAnswer(await buildCharge(asker, budget, before), { status: 'complete', cost: budget, at: before });
@@ -120,7 +120,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
-  it('changes no other month when it reserves and charges', async () => {
+  it('does not change the other months when it reserves and charges', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
     const answer = await buildCharge(asker, dollar, now);
     await buildCharge(asker, 2n * dollar, next);
@@ -130,7 +130,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
   });
 
-  it('counts the tokens of the answer’s last call for its agent, but not the tokens of an abandoned call', async () => {
+  it('counts the tokens of an answer’s last call for the agent, but not the tokens of an abandoned call', async () => {
     const source = await testDatabase();
     const settle = async (outcomes: readonly string[]) => {
       const answer = await buildCharge(asker, dollar, now);
@@ -186,7 +186,7 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('equals the sum of costs and reserves after any sequence of questions, ends and refusals', async () => {
+  it('equals the sum of all costs and reserves after any sequence of questions, ends and refusals', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),
@@ -222,7 +222,10 @@ describe('AI budget of a club and month', () => {
             if (answer.costs.length === 0) reserved += answer.reserved;
             else {
               const cost = await costOf(answer);
-              expect(answer.costs.includes(cost), 'one of the costs with which the answer was ended').to.equal(true);
+              expect(
+                answer.costs.includes(cost),
+                'the cost of the answer is one of the costs of its concurrent ends',
+              ).to.equal(true);
               spent += cost;
             }
           }
@@ -249,7 +252,7 @@ describe('AI budget of a club and month', () => {
   });
 });
 
-/** Creates a question and ends it immediately at no cost. Only its row remains. */
+/** Creates a question and ends its answer immediately at no cost, so that only rows remain. */
 async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
@@ -263,7 +266,7 @@ describe('a question while reserves alone fill the budget', () => {
     asker = await buildAsker((await buildClub()).id);
     filling = await buildCharge(asker, budget, now);
   });
-  /** Creates questions of the club, and a promise that resolves after this many refused tries. */
+  /** Creates questions of the club, and a promise that resolves after the given number of refused tries. */
   const askers = (refusals = 1, questions = 1) => {
     const refused = Promise.withResolvers<void>();
     const inLine = Promise.withResolvers<void>();
@@ -320,7 +323,7 @@ describe('a question while reserves alone fill the budget', () => {
     expect(await question).to.equal('club_budget_exhausted');
   });
 
-  it('is rejected with rate_limited and Retry-After when no answer ends in time, and leaves no row behind', async () => {
+  it('is rejected with rate_limited and Retry-After if no answer ends in time, and leaves no row', async () => {
     const before = await standing(asker);
     const error = await askers()
       .ask({ waitMs: 50, everyMs: 10 })
@@ -329,7 +332,7 @@ describe('a question while reserves alone fill the budget', () => {
     expect(await standing(asker)).to.deep.equal(before);
   });
 
-  it('waits in line after its first try, with only one of ten questions trying at a time', async () => {
+  it('waits in line after its first try, so that only one of ten questions tries at a time', async () => {
     const { ask, inLine, atOnce } = askers(1, 10);
     const questions = Array.from({ length: 10 }, () => ask());
     await inLine;

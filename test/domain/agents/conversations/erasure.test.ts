@@ -20,7 +20,7 @@ describe('deletion of a conversation during its answer', function () {
     { at: 'its end', charged: true, status: 'complete' },
   ];
   for (const { at, charged, status } of places)
-    it(`at ${at} leaves no words of a ${status} answer, and charges ${charged ? 'its use' : 'nothing'}`, async () => {
+    it(`leaves no words of a ${status} answer at ${at}, and charges ${charged ? 'the use' : 'nothing'}`, async () => {
       const { db } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
@@ -43,7 +43,7 @@ describe('deletion of a conversation during its answer', function () {
         expect(await monthOf(question.clubId)).to.deep.equal({ spent: Number(costMicros), reserved: 0 });
         return Number(costMicros);
       };
-      await answering.step(question.questionId); // the deletion woke its run
+      await answering.step(question.questionId); // the deletion woke the run of the answer
       const cost = await settled();
       expect(cost > 0).to.equal(charged);
       expect(await answerRow(question.answerId)).to.include({
@@ -57,7 +57,7 @@ describe('deletion of a conversation during its answer', function () {
       expect(answering.model().requests.length).to.be.at.most(1);
     });
 
-  it('keeps no request id, neither of an answered request nor of a request that is refused later', async () => {
+  it('keeps no request id, whether the model answers or later refuses the request', async () => {
     const { db } = await testDeps();
     for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
       const question = await buildQuestion();

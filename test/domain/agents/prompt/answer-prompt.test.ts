@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent if its images cannot be read, and the answer can be tried again', async () => {
+  it('is not sent if an image cannot be read, and the answer can be tried again', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');

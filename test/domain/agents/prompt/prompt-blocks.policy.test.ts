@@ -23,7 +23,7 @@ const resultsOf = (prompt: ReturnType<typeof of>) =>
   lastOf(prompt).filter(({ type }) => type === 'search_result') as SearchResultBlockParam[];
 
 describe('blocks of a prompt', () => {
-  it('begin with the platform’s rules and the club’s, then history, material, images and question', () => {
+  it('contain the platform’s rules, the club’s rules, history, material, images and question in order', () => {
     const prompt = of({
       history: [{ question: 'Before?', answer: 'Yes.' }],
       passages: foundPassages({ title: 'Handbook' }, [['One. ', 'Two.']]),
@@ -135,7 +135,7 @@ describe('blocks of a prompt', () => {
       expect(of({ passages: foundPassages({}, [[' ']]) }).sent).to.deep.equal([]);
     });
 
-    it('are limited to twelve, each to its maximum length', () => {
+    it('are limited to twelve, and each is limited to the maximum length', () => {
       const many = Array.from({ length: 14 }, (_, at) => foundPassages({}, [[`${at}`]])).flat();
       expect(of({ passages: many }).sent).to.have.length(12);
       const long = foundPassages({}, [['x'.repeat(500), 'y'.repeat(300), 'z'], ['w'.repeat(900)]]);

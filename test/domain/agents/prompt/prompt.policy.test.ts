@@ -58,7 +58,7 @@ describe('history of a prompt', () => {
   });
 });
 
-/** Text as people write it: letters, some accents, digits and punctuation. */
+/** Generates usual text: letters, some accents, digits and punctuation. */
 const prose = (maxLength: number) =>
   fc.string({
     unit: fc.oneof(
@@ -104,7 +104,7 @@ describe('estimated tokens of a prompt', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
-    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // two thirds and 2, rounded up
+    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 token for two letters and 2 tokens for two accented letters, rounded up
     expect(likelyPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(2);
     expect(likelyPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(1 + 1 + 2 * 20);
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);

@@ -1,6 +1,5 @@
 /**
- * Tests the daily mail of spaces: when it begins, who receives it, what it contains, and that no student receives it twice (COMM-17,
- * COMM-18).
+ * Tests the daily mail of spaces: its time, its recipients and its content. No student receives a mail twice (COMM-17, COMM-18).
  */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
@@ -87,7 +86,7 @@ const start = async () => {
       return answer(message);
     },
   });
-  // Digests of other tests must not be due here.
+  // Digests of other tests must not be due in these tests.
   await deps.db.run(sql`DELETE FROM space_digests`);
   await deps.db.run(sql`UPDATE community_memberships SET digest = false WHERE digest`);
   club = await buildWritingClub(before(day));
@@ -110,7 +109,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
   });
 
-  it('happens at 8:00 in the club’s zone, once for each date, and records a wake of its run', async () => {
+  it('happens at 8:00 in the club’s zone, once for each date, and records a wake of the digest’s run', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);
     await begin();
@@ -124,13 +123,13 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('happens once if two schedules run at the same time', async () => {
+  it('happens once if two runs of the schedule are concurrent', async () => {
     const both = await Promise.all([beginDigests(deps.db, morning), beginDigests(deps.db, morning)]);
     expect(both.reduce((sum, { begun }) => sum + begun, 0)).to.equal(1);
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('happens later on the same date if 8:00 was missed, but never for a past date', async () => {
+  it('happens later on the same date if no worker ran at 8:00, but never for a past date', async () => {
     await begin(new Date('2026-03-02T23:45:00Z'));
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
     await run(new Date('2026-03-02T23:45:00Z'));
@@ -202,7 +201,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-03']);
   });
 
-  it('continues with the next batch until it has reached every club', async () => {
+  it('continues with the next batch of clubs until every club has its digest', async () => {
     await deps.db.run(sql`
       WITH given AS (SELECT gen_random_uuid() AS club_id, gen_random_uuid() AS student_id, gen_random_uuid() AS space_id FROM generate_series(1, 200)),
       clubs AS (INSERT INTO clubs (id, name, slug, time_zone, language, opening_plan, created_at)
@@ -239,14 +238,14 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'a private space without access', getsMail: false, space: { private: true } },
     { title: 'a hidden space with access', getsMail: true, space: { private: true, hidden: true }, access: true },
     { title: 'an archived space', getsMail: false, space: { archived: true } },
-    { title: 'a member who has it switched off', getsMail: false, membership: { digest: false } },
+    { title: 'a member who has the digest switched off', getsMail: false, membership: { digest: false } },
     { title: 'a member who has muted the space', getsMail: false, membership: { muted: true } },
     { title: 'who left', getsMail: false, membership: { status: 'left' } },
     { title: 'who is banned', getsMail: false, membership: { status: 'banned' } },
     { title: 'the own post', getsMail: false, post: 'own' },
     { title: 'a hidden post', getsMail: false, post: { hidden: true } },
     { title: 'a deleted post', getsMail: false, post: { state: 'deleted' } },
-    { title: 'a post that was read', getsMail: false, membership: { readAt: before(hour) } },
+    { title: 'a post that the member has read', getsMail: false, membership: { readAt: before(hour) } },
     { title: 'a post that is newer than the read mark', getsMail: true, membership: { readAt: before(hour + 1) } },
     { title: 'a post from before the member joined', getsMail: false, membership: { at: before(hour / 2) } },
     { title: 'a post of the last minute', getsMail: false, post: { at: before(minute - 1) } },
@@ -256,7 +255,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'an unconfirmed address', getsMail: false, unconfirmed: true },
   ];
 
-  it('depend on membership, access, post and read mark, and omit students without new posts', async () => {
+  it('depend on membership, access, posts and read mark, and include no student without new posts', async () => {
     const readers = new Map<Id, string>();
     for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
       const reader = await buildStudent(club.id, { verified: !unconfirmed });
@@ -283,7 +282,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages).to.have.length(rows.length);
   });
 
-  it('see each post once, in the first digest that the student receives', async () => {
+  it('see each post only in the first digest that they receive', async () => {
     await join(ada);
     await buildPost(space, { at: before(hour), title: 'Monday' });
     await send();
@@ -301,7 +300,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
       ['Monday'],
       ['Tuesday'],
-      // The mail was refused on Tuesday, so Wednesday's mail repeats the post. Wednesday's mail may have arrived, so Thursday's does not.
+      // The mail of Tuesday was refused, so the mail of Wednesday repeats the post. The mail of Wednesday may have arrived, so the mail of Thursday does not repeat the post.
       ['Tuesday', 'Wednesday'],
       ['Friday'],
     ]);
@@ -317,7 +316,7 @@ describe('the recipients of a digest (COMM-18)', () => {
   });
 
   describe('a claimed mail', () => {
-    /** The member was selected, and the mail is not claimed yet. */
+    /** The digest has selected the member, and no worker has claimed the mail yet. */
     const paged = async () => {
       await join(ada);
       const post = await buildPost(space, { at: before(hour) });
@@ -376,7 +375,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages).to.deep.equal([]);
     });
 
-    it('omits posts that the student cannot read any more, and goes to the student’s current address', async () => {
+    it('omits posts that the student can no longer read, and goes to the student’s current address', async () => {
       await paged();
       await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
       await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
@@ -385,7 +384,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
     });
 
-    it('leads to a suppression after a complaint, but transactional mail still goes out', async () => {
+    it('leads to a suppression after a complaint, so that the next digest skips the student', async () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
@@ -457,7 +456,7 @@ describe('the sending of a digest (COMM-17)', () => {
     ).to.equal('mails_digest_student');
   });
 
-  it('selects the members of a page once if two workers read the page at the same time', async () => {
+  it('selects each member of a page once if two workers read the page at the same time', async () => {
     await begin();
     const id = digestIdOf(club.id, '2026-03-02');
     let steps: Promise<unknown>[] = [];
@@ -487,7 +486,7 @@ describe('the sending of a digest (COMM-17)', () => {
       if (next.done) break;
       reports.push(`page ${next.page} of ${next.pages}, ${next.settled} of ${next.recipients}`);
     }
-    // The only student with new posts may be on either page. The last page is empty.
+    // The only student with new posts may be on the first or second page. The last page is empty.
     expect(reports.filter((one) => !one.includes('0 of 1')).at(-1)).to.equal('page 3 of 3, 1 of 1');
     expect(reports[0]).to.match(/^page 1 of 2, 0 of [01]$/);
     expect(messages).to.have.length(1);
@@ -508,7 +507,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.have.length(3);
   });
 
-  it('waits for the club’s rate limit, and for the next day after a new club’s daily limit', async () => {
+  it('waits for the club’s rate limit, and waits a day after the daily limit of a new club', async () => {
     await deps.db.run(sql`UPDATE mail_senders SET allowance = 0, allowance_at = ${morning} WHERE club_id = ${club.id}`);
     expect(await send()).to.deep.include({ waitingFor: 'rate', at: after(1_000).getTime() });
     const bounded = { ...sending, warmUps: { clubs: [0, 0, 0, 0], domains: [] } };
@@ -520,7 +519,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.deep.equal([]);
   });
 
-  it('ends with its date: unsent mails are skipped, and mails in flight complete', async () => {
+  it('ends with its date: it skips unsent mails, and mails in flight are completed', async () => {
     const bob = await buildStudent(club.id);
     await join(bob);
     answer = ({ to }) =>
@@ -582,7 +581,7 @@ describe('the sending of a digest (COMM-17)', () => {
         },
       };
       await run(morning, dying).then(
-        () => expect.fail('the sending does not end'),
+        () => expect.fail('the sending does not end within the allowed steps'),
         () => {},
       );
       expect(await run()).to.satisfy(({ done, waitingFor }: { done: boolean; waitingFor?: string }) =>

@@ -38,7 +38,7 @@ describe('the mail of a digest (COMM-18)', () => {
       ...more,
     });
 
-  it('names club, space, post, author and the time in the club’s zone, and has a link to each', () => {
+  it('names club, space, post, author and the time in the club’s zone, with links to space and post', () => {
     const { subject, text, html } = mail();
     expect(subject).to.equal('1 new post at Knots');
     expect(text).to.equal(`1 new post at Knots
@@ -65,13 +65,13 @@ Unsubscribe: ${unsubscribeUrl}
       unsubscribeUrl,
     ])
       expect(html).to.contain(`href="${address}"`);
-    // A name that runs from right to left must not change the order of the time.
+    // A right-to-left name must not change the order of the characters of the time.
     expect(html).to.contain('<bdi>Ada</bdi> · 2 March at 12:05');
     expect(html).to.contain('Knots &amp; Co<br>Quay 1<br>Harbour').and.to.contain('max-width');
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);
   });
 
-  it('escapes every text that a person wrote, and removes line breaks from the subject', () => {
+  it('escapes every text that a person entered, and removes line breaks from the subject', () => {
     const evil = '<script>alert("1")</script>';
     const { subject, html } = mail(
       [space({ name: evil, posts: [post({ title: evil, body: evil, author: evil, publicId: 'x' })] })],

@@ -16,7 +16,11 @@ describe('a CSV file', () => {
       texts: ['name | price', 'Sailing | 1,5', 'Rowing | 2,5'],
     },
     { what: 'recognizes tabs', csv: 'name\tprice\nSailing, at sea\t1', texts: ['name | price', 'Sailing, at sea | 1'] },
-    { what: 'uses the delimiter that the first line names', csv: 'sep=;\na,b;c\n1,2;3', texts: ['a,b | c', '1,2 | 3'] },
+    {
+      what: 'uses the delimiter that the first line specifies',
+      csv: 'sep=;\na,b;c\n1,2;3',
+      texts: ['a,b | c', '1,2 | 3'],
+    },
     {
       what: 'reads quoted values with delimiters, line breaks and quotes inside',
       csv: '\uFEFFa,b\n"1, 2","x\ny ""z"""\n',
@@ -37,7 +41,7 @@ describe('a CSV file', () => {
     // prettier-ignore
     it(what, async () => expect(await textsAs('csv', csv)).to.deep.equal(texts));
 
-  it('has the first row as header of all other rows, even if the first row has a number', async () => {
+  it('uses the first row as the header of all other rows, even if the first row has a number', async () => {
     const { sections } = await readAs('csv', 'Country,2026\nPortugal,5');
     expect(sections[0]?.paragraphs).to.deep.equal([
       { text: 'Country | 2026', kind: 'row' },
@@ -45,7 +49,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  it('is read as CSV if its type says so, and each passage begins with the header', async () => {
+  it('is read as CSV if its type is CSV, and each passage begins with the header', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `Knot number ${at};${at}`);
     const read = await readFrom(`Knot;Minutes\n${rows.join('\n')}`, { says: 'text/csv' });
     const blocks = shortly(read).map((passage) => passage.blocks);

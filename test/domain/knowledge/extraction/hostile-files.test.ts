@@ -33,7 +33,7 @@ function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Arra
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** The number of times that this process ran other code during the work. It is 0 if the work blocked the process. */
+/** Counts how often this process ran other code during the work. The count is 0 if the work blocked the process. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 5);
@@ -57,8 +57,8 @@ describe('reading hostile files', function () {
     expect(await refusalOf(slides)).to.equal('too_large');
   });
 
-  it('rejects a Word file as too_large if it refers to a huge part, whatever the part’s name', async () => {
-    // A part that would be read if it were shorter. Its root element ends at the beginning of the part.
+  it('rejects a Word file as too_large if it refers to a huge part of any name', async () => {
+    // A part that the reader would accept if it were shorter. Its root element ends at the beginning of the part.
     const bomb = { begin: documentXml(['a']), megabytes: 100, end: '' };
     for (const name of ['evil.bin', 'word/media/image1.png'])
       expect(await refusalOf(bareDocx(documentXml(['a']), [{ name, content: bomb }], name)), name).to.equal(
@@ -142,7 +142,7 @@ describe('reading hostile files', function () {
 
   it('stops reading at its time limit with took_too_long', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
-    // The check needs a thread that gets at least a quarter of the CPU time. Otherwise the test reads the file again.
+    // The time limit holds only for a thread that gets at least a quarter of the CPU time. For a slower thread the test reads the file again.
     const patiently = async (tries: number): Promise<string> =>
       read().catch((error: unknown) => {
         if (tries === 1 || !messageOf(error).startsWith('The thread has had')) throw error;
@@ -172,7 +172,7 @@ describe('reading hostile files', function () {
     expect(shortly(await readFrom(quotes))).to.deep.equal([{ headings: ['a'], blocks: ['anchor'] }]);
   });
 
-  it('stops immediately with the caller’s reason when the caller aborts', async () => {
+  it('stops immediately with the caller’s reason if the caller aborts', async () => {
     const stop = new AbortController();
     const reading = extracted(await book(300), { signal: stop.signal, onPage: () => stop.abort(new Error('stop')) });
     expect(await reading.catch((error: Error) => error.message)).to.equal('stop');

@@ -43,12 +43,12 @@ describe('the reader of HTML files', () => {
         texts: ['a | b', 'a | c', 'a | d'],
       },
       {
-        what: 'adds no columns for a cell that spans more columns than the table has',
+        what: 'adds no columns if a cell spans more columns than the table has',
         html: '<table><tr><td colspan=100>Prices<tr><td>a<td>1<tr><td>b<td>2</table>',
         texts: ['Prices', 'a | 1', 'b | 2'],
       },
       {
-        what: 'shows the caption first, then the head, the body and the foot, in any order of the source',
+        what: 'shows caption, head, body and foot in this order, whatever their order in the source',
         html: '<table><tfoot><tr><td>Sum<td>3</tfoot><tr><td>a<td>3<thead><tr><th>Knot<th>Minutes</thead><caption>Times</caption></table>',
         texts: ['Times', 'Knot | Minutes', 'a | 3', 'Sum | 3'],
       },
@@ -84,7 +84,7 @@ describe('the reader of HTML files', () => {
       },
     ]); // prettier-ignore
 
-    it('gives each row the column headers, and does not use a row’s header as a column header', async () => {
+    it('gives each row the headers of its columns, but not the header of another row', async () => {
       const html = '<table><tr><th>Knot<th>Minutes<tr><th scope=row>Reef<td>5<tr><th scope=row>Eight<td>7</table>';
       const { sections } = await readAs('html', html);
       expect(sections[0]?.paragraphs).to.deep.equal([
@@ -170,11 +170,11 @@ describe('the reader of HTML files', () => {
   describe('visible content', () => {
     each([
       { what: 'reads the pronunciation of letters once, after the letters', html: '<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>と<ruby><rb>漢</rb><rb>字</rb><rt>かん</rt><rt>じ</rt></ruby>', texts: ['漢(かん)字(じ)と漢字(かんじ)'] },
-      { what: 'removes the positions at which a word may break', html: 'sail<wbr>ing sail&shy;ing می&zwnj;روم &#x645;&#x6CC;&#x200C;&#x631;', texts: ['sailing sailing می\u200Cروم می\u200Cر'] },
+      { what: 'removes the marks for possible breaks inside words', html: 'sail<wbr>ing sail&shy;ing می&zwnj;روم &#x645;&#x6CC;&#x200C;&#x631;', texts: ['sailing sailing می\u200Cروم می\u200Cر'] },
       { what: 'writes quotation marks around quoted text', html: 'She said <q>tie a <q>bowline</q></q>.', texts: ['She said “tie a ‘bowline’”.'] },
       { what: 'marks text that is struck out', html: '<del>100</del> 90 <s>a <b>b</b></s> <span style="text-decoration: line-through">c</span> <ins>d</ins><del><p>e</p><p>f</p></del>', texts: ['~~100~~ 90 ~~a b~~ ~~c~~ d', '~~e~~', '~~f~~'] },
       { what: 'reads the values that form fields show', html: '<p>Name <input value=Ada><input type=hidden value=x><input type=checkbox checked>yes <input type=radio>no <select><option>a<option selected>b</select><select><option>c<option>d</select><select multiple><option>e<option>f</select><textarea>long\ntext</textarea><button>Send</button><progress>70%</progress><meter>3</meter>', texts: ['Name Ada [x] yes [ ] no b c e, f long text Send'] },
-      { what: 'reads the text that a click opens', html: '<details><summary>More</summary>inside</details>', texts: ['More', 'inside'] },
+      { what: 'reads the text that appears only after a click', html: '<details><summary>More</summary>inside</details>', texts: ['More', 'inside'] },
       { what: 'reads and marks the alternative text of pictures', html: '<p>A <img src=a alt="a boat"> sails.<svg><title>Chart</title><path d=""/></svg>', texts: ['A [Picture: a boat] sails. [Picture: Chart]'] },
       { what: 'reads nothing for decorative pictures', html: 'a<img alt=""><img src=x width=1 height=1><img role=presentation><svg aria-hidden=true></svg>', texts: ['a'] },
       { what: 'warns of pictures without alternative text', html: 'a<img src=x><img alt=" " src=y><svg><path/></svg><input type=image>', texts: ['a'], warnings: ['picture_without_text 3'] },
@@ -184,7 +184,7 @@ describe('the reader of HTML files', () => {
       { what: 'keeps the lines of code, and of text whose style preserves lines', html: '<pre>a\n  b</pre><div style="white-space: pre-line">c\nd</div>', texts: ['a\n  b', 'c\nd'] },
       { what: 'joins the lines of a paragraph in the source', html: '<p>漢字\n漢字\n\tかな</p><p>한국\n어</p><p>one\ntwo</p>', texts: ['漢字漢字かな', '한국 어', 'one two'] },
       { what: 'reads unknown elements like plain text', html: '<my-card>a <x-b>b</x-b></my-card> <o:p>c</o:p>', texts: ['a b c'] },
-      { what: 'keeps signs that are not part of a tag', html: 'a < b, 3<4, &lt;b&gt; &amp;lt; AT&T', texts: ['a < b, 3<4, <b> &lt; AT&T'] },
+      { what: 'keeps angle brackets and other signs that are not part of a tag', html: 'a < b, 3<4, &lt;b&gt; &amp;lt; AT&T', texts: ['a < b, 3<4, <b> &lt; AT&T'] },
     ]); // prettier-ignore
 
     it('reads headings, also inside cells and lists, and by their role', async () => {
@@ -212,8 +212,8 @@ describe('the reader of HTML files', () => {
       { what: 'keeps elements that a later style shows again', html: '<style>.x{display:none} p.x{display:block} .y{display:none} .y{display:block}</style><p class=x>a<p class=y>b<p hidden style="display:block">c', texts: ['a', 'b', 'c'] },
       { what: 'keeps a visible element inside a hidden element', html: '<p style="visibility:hidden">no <b style="visibility:visible">yes</b></p><p style="font-size:0">no<b style="font-size:12px">too</b></p>', texts: ['yes', 'too'], warnings: hidden(2) },
       { what: 'omits the hidden cells of a table', html: '<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no</table>', texts: ['a | b'], warnings: hidden(2) },
-      { what: 'gives no warning if the hidden element had no words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
-      { what: 'ends a hidden paragraph where the next paragraph begins', html: '<p hidden>no<p>yes', texts: ['yes'], warnings: hidden(1) },
+      { what: 'gives no warning for a hidden element without words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
+      { what: 'ends a hidden paragraph at the beginning of the next paragraph', html: '<p hidden>no<p>yes', texts: ['yes'], warnings: hidden(1) },
     ]); // prettier-ignore
   });
 
@@ -277,7 +277,7 @@ describe('the reader of HTML files', () => {
     );
   });
 
-  it('takes a time that grows linearly with the text', () => {
+  it('needs a time that grows linearly with the text', () => {
     const read = (html: string) => readHtml(html, new SectionBuilder());
     for (const piece of [
       '<div>',

@@ -7,7 +7,7 @@ import { tidyLines } from '../../../../domain/knowledge/extraction/sections.ts';
 import { linesOf } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** Texts that consist of these pieces. */
+/** Random texts that consist of these pieces. */
 const textsOf = (...pieces: string[]) => fc.string({ unit: fc.constantFrom(...pieces), maxLength: 14 });
 
 describe('signs of Markdown in a text', () => {
@@ -21,7 +21,7 @@ describe('signs of Markdown in a text', () => {
     fc.assert(fc.property(textsOf(...pieces), same), { numRuns: 5_000 });
   });
 
-  it('have limits: 200 characters for a label, 500 for an address', () => {
+  it('are limited to 200 characters for a label and 500 for an address', () => {
     for (const label of [0, 1, 199, 200, 201])
       for (const address of [0, 1, 499, 500, 501]) same(`x[${'a'.repeat(label)}](${'b'.repeat(address)})`);
     same(`[${'a'.repeat(150)}[${'a'.repeat(100)}](b)`);
@@ -35,7 +35,7 @@ describe('signs of Markdown in a text', () => {
 });
 
 describe('tidied lines', () => {
-  it('equal the lines after simple replacements by regular expressions', () => {
+  it('equal the result of simple replacements by regular expressions', () => {
     const asBefore = (text: string) =>
       text
         .replaceAll('\t', '    ')
@@ -88,7 +88,7 @@ describe('words with hyphens', () => {
     for (const piece of ['a', '-', 'a-', 'a--'])
       expectLinear(piece, manyTimes(piece, { end: '1' }), (text) => [...hyphenatedWords(text)], 16_000);
     const lines = (size: number) => Array.from({ length: Math.ceil(size / 10) }, () => ({ text: 'aaaaaaaaa-' }));
-    expectLinear('lines that all end in a hyphen', lines, (all) =>
+    expectLinear('lines that all end with a hyphen', lines, (all) =>
       joined(all, { hyphenated: new Set(['a-a']), whole: new Set() }),
     );
   }).timeout(30_000);

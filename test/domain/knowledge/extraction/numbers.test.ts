@@ -59,7 +59,7 @@ describe('the number of a list', () => {
   ] as const)
     it(`${number} in ${format} is ${JSON.stringify(text)}`, () => expect(formatNumber(number, format)).to.equal(text));
 
-  it('is an ordinal in the language of the document', () => {
+  it('is written as an ordinal in the language of the document', () => {
     const inLanguages = ['pt-BR', 'es', 'fr-FR', 'de', 'en-GB'].map((language) =>
       formatNumber(2, 'ordinal', { language }),
     );
@@ -67,13 +67,13 @@ describe('the number of a list', () => {
     expect(formatNumber(2, 'ordinalText', { language: 'de' })).to.equal('2');
   });
 
-  it('has as many digits as the first item of a custom format', () => {
+  it('has the number of digits of the first item in a custom format', () => {
     expect(formatNumber(7, 'custom', { pattern: '001, 002, 003, ...' })).to.equal('007');
     expect(formatNumber(12, 'custom', { pattern: '١, ٢, ٣, ...' })).to.equal('١٢');
     expect(formatNumber(12, 'custom', { pattern: '' })).to.equal('12');
   });
 
-  it('in letters and numerals is different for each number', () => {
+  it('has a different text for each value, in letters and in numerals', () => {
     const formats = ['upperRoman', 'lowerLetter', 'hebrew1', 'chineseCountingThousand', 'ordinal', 'decimalZero'];
     fc.assert(
       fc.property(fc.constantFrom(...formats), fc.nat(3_000), fc.nat(3_000), (format, one, other) => {
@@ -100,7 +100,7 @@ describe('numbered paragraphs of a Word file', () => {
       ...blocks,
     ]);
 
-  it('have the number of their level, and start again after a paragraph of a higher level', async () => {
+  it('are counted for each level, and restart after a paragraph of a higher level', async () => {
     const numbering =
       abstract(0, level(0, 'decimal', '%1.') + level(1, 'lowerLetter', '%1.%2)') + level(2, 'upperRoman', '(%3)')) +
       num(1, 0);
@@ -126,14 +126,14 @@ describe('numbered paragraphs of a Word file', () => {
     ]);
   });
 
-  it('continue after other text and in another list of the same kind, or start at the list’s number', async () => {
+  it('continue after other text and in the next list of one kind, unless the list has a start number', async () => {
     const override = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>';
     const numbering = abstract(0, level(0, 'decimal', '%1.')) + num(1, 0) + num(2, 0, override) + num(3, 0);
     const body = [item('a', 1), plain('text'), item('b', 1), item('c', 2), item('d', 2), item('e', 3), item('f', 9)];
     expect(await read(body, numbering)).to.deep.equal(['1. a', 'text', '2. b', '7. c', '8. d', '9. e', 'f']);
   });
 
-  it('start again only if their level says so', async () => {
+  it('restart only if the settings of their level say so', async () => {
     const restarts = (value: number) =>
       abstract(
         0,
@@ -146,7 +146,7 @@ describe('numbered paragraphs of a Word file', () => {
     expect(await read(body, restarts(1))).to.deep.equal(['1. a', '[1] b', '1) c', '[2] d', '2. e', '[1] f']);
   });
 
-  it('may be headings, have digits only, come from a style, leave no gap, or be Chinese', async () => {
+  it('may be headings, in digits only, from a style, without a gap, or in Chinese', async () => {
     const numbering =
       abstract(
         0,
@@ -181,7 +181,7 @@ describe('numbered paragraphs of a Word file', () => {
     ]);
   });
 
-  it('have no sign for a bullet, but the words of a bullet, and no hidden number', async () => {
+  it('omit bullet signs and hidden numbers, but keep the words of a bullet', async () => {
     const numbering =
       abstract(
         0,
@@ -198,7 +198,7 @@ describe('numbered paragraphs of a Word file', () => {
     ]);
   });
 
-  it('take their level from a list style, even if styles refer to each other in a circle', async () => {
+  it('take their level from a list style, even if two styles refer to each other', async () => {
     const linked = '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="L"/></w:abstractNum>';
     const styles = (list: number) =>
       `<w:style w:type="numbering" w:styleId="L"><w:name w:val="L"/><w:pPr><w:numPr><w:numId w:val="${list}"/></w:numPr></w:pPr></w:style>`;
@@ -207,7 +207,7 @@ describe('numbered paragraphs of a Word file', () => {
     expect(await read([item('a', 2)], numbering, styles(2))).to.deep.equal(['a']);
   });
 
-  it('separate the number from the words, even if the file shows no gap', async () => {
+  it('have a blank between number and words, even if the file shows no gap', async () => {
     const numbering = abstract(0, level(0, 'decimal', '%1.', '<w:suff w:val="nothing"/>')) + num(1, 0);
     expect(await read([item('a', 1)], numbering)).to.deep.equal(['1. a']);
   });

@@ -16,7 +16,7 @@ async function read(pages: readonly HandPage[] | string, options?: Parameters<ty
 
 const linesOf = async (...given: Parameters<typeof read>) => (await read(...given)).lines;
 
-/** A paragraph, so that the document has letters of a usual size. */
+/** Adds a paragraph, so that the document has letters of a usual size. */
 const prose = (y: number, page = '') =>
   written(
     [`The first line of some prose ${page} that stands on a page`, 50, y],
@@ -32,7 +32,7 @@ describe('the visible content of a PDF page', function () {
       expect(await linesOf(content)).to.deep.equal(['A cube has 10³ m² of H₂O.']);
     });
 
-    it('are also recognized if only the text rise raises them', async () => {
+    it('are also recognized if only a text rise moves the letters', async () => {
       expect(await linesOf('BT /F1 12 Tf 50 700 Td (area 10) Tj 5 Ts (2) Tj 0 Ts ( km) Tj ET')).to.deep.equal([
         'area 10² km',
       ]);
@@ -44,7 +44,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('are marks of notes if a note with this mark is at the foot of the page', async () => {
+    it('become marks of notes if a note with this mark is at the foot of the page', async () => {
       const foot = written(['1', 50, 60, 6], ['Counted at the gate.', 54, 57, 9], ['2', 50, 48, 6], ['Without guests.', 54, 45, 9]); // prettier-ignore
       const body = written(['We had 45', 50, 700], ['1', 106, 704, 7], [' members', 110, 700], ['2', 163, 704, 7], [' in 10', 167, 700], ['3', 198, 704, 7], [' m', 202, 700], ['2', 215.5, 704, 7], ['.', 219, 700]); // prettier-ignore
       expect((await linesOf(`${prose(760)}\n${body}\n${foot}`)).slice(1)).to.deep.equal([
@@ -65,7 +65,7 @@ describe('the visible content of a PDF page', function () {
       ['Clove hitch', '', '20'],
     ];
 
-    it('without lines keep the columns of empty cells', async () => {
+    it('without lines keep empty cells in their columns', async () => {
       expect(await linesOf(cells(rates))).to.deep.equal([
         'Knot | Strength | Minutes',
         'Bowline | | 60',
@@ -161,20 +161,20 @@ describe('the visible content of a PDF page', function () {
       expect(await linesOf(content)).to.deep.equal(text);
     });
 
-    it('are read one after the other if the file stores them in this order', async () => {
+    it('are read one after the other if the file stores them one after the other', async () => {
       const column = (lines: string[], x: number) => written(...lines.map((words, at): [string, number, number] => [words, x, 700 - 14 * at])); // prettier-ignore
       expect(await linesOf(`${column(leftColumn, 50)}\n${column(right, 320)}`)).to.deep.equal(text);
     });
   });
 
   describe('directions', () => {
-    it('of a rotated page are read as the page is shown', async () => {
+    it('of a rotated page are read in the order in which people see the page', async () => {
       const content = 'BT /F1 12 Tf 0 1 -1 0 100 50 Tm (This page lies) Tj 0 1 -1 0 114 50 Tm (on its side.) Tj ET';
       expect(await linesOf([{ content, entries: '/Rotate 90' }])).to.deep.equal(['This page lies on its side.']);
       expect(await linesOf([{ content }])).to.deep.equal(['This page lies on its side.']);
     });
 
-    it('omits a slanted watermark', async () => {
+    it('of a slanted watermark are recognized, and the watermark is omitted', async () => {
       const mark = 'BT 0.8 g /F1 80 Tf 0.7071 0.7071 -0.7071 0.7071 150 250 Tm (DRAFT) Tj 0 g ET';
       const { lines, headings } = await read([{ content: `${mark}\n${prose(700)}` }]);
       expect(lines).to.deep.equal([
@@ -183,24 +183,24 @@ describe('the visible content of a PDF page', function () {
       expect(headings).to.deep.equal(['']);
     });
 
-    it('reads vertical words at the side after the other words', async () => {
+    it('of vertical words at the side are recognized, and these words come last', async () => {
       const side = 'BT /F1 10 Tf 0 1 -1 0 30 300 Tm (At the side) Tj ET';
       expect((await linesOf(`${side}\n${prose(700)}`)).at(-1)).to.equal('At the side');
     });
   });
 
-  it('reads letters once if the file paints them twice', async () => {
+  it('contains letters once if the file paints the letters twice', async () => {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins spaced letters into words, because the gaps between words are wider', async () => {
+  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf(written(['1 2 3 4 5 6', 50, 700]))).to.deep.equal(['1 2 3 4 5 6']);
   });
 
-  it('puts a large initial before the rest of its word', async () => {
+  it('joins a large initial letter with the rest of its word', async () => {
     const content = written(['O', 50, 672, 40], ['nce there was a boat that', 84, 700], ['sailed around the world in', 84, 686], ['a year, and came back to its', 84, 672], ['harbour.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'Once there was a boat that sailed around the world in a year, and came back to its harbour.',
@@ -223,7 +223,7 @@ describe('the visible content of a PDF page', function () {
     const image = '<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\nstream\n0\nendstream'; // prettier-ignore
     const withImage = { resources: '/XObject << /I 100 0 R >>' };
 
-    it('causes a warning for pages that are pictures, but not for empty pages', async () => {
+    it('causes a warning for each page that is only a picture, but not for an empty page', async () => {
       const pages = [
         { content: prose(700) },
         { content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage },
@@ -233,7 +233,7 @@ describe('the visible content of a PDF page', function () {
       expect(warnings).to.deep.equal([{ code: 'page_is_a_picture', count: 1, pages: [2] }]);
     });
 
-    it('causes a refusal if all pages are pictures', async () => {
+    it('causes a refusal if all pages are only pictures', async () => {
       const file = handPdf([{ content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage }], { objects: [image] });
       expect(await extracted(file)).to.deep.equal({
         result: 'unreadable',
@@ -243,7 +243,7 @@ describe('the visible content of a PDF page', function () {
       });
     });
 
-    it('includes the numbers of all pages that are pictures, for OCR', async () => {
+    it('is listed for OCR by page number if a page is only a picture', async () => {
       const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
       const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
       expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);
@@ -279,7 +279,7 @@ describe('the visible content of a PDF page', function () {
       expect((await read(pages, { objects: [image] })).warnings).to.deep.equal([]);
     });
 
-    it('causes a warning for hidden layers, which are left out', async () => {
+    it('causes a warning for hidden layers, which the text omits', async () => {
       const content = `${prose(700)}\n/OC /L BDC ${written(['A secret', 50, 500])} EMC`;
       const catalog = '/OCProperties << /OCGs [100 0 R] /D << /OFF [100 0 R] >> >>';
       const layer = '<< /Type /OCG /Name (Layer) >>';
@@ -291,7 +291,7 @@ describe('the visible content of a PDF page', function () {
       expect([on.lines.at(-1), on.warnings]).to.deep.equal(['A secret', []]);
     });
 
-    it('causes a warning for letters without a mapping, which are left out', async () => {
+    it('causes a warning for letters without a mapping, which the text omits', async () => {
       const font = '<< /Type /Font /Subtype /Type0 /BaseFont /Own /Encoding /Identity-H /DescendantFonts [101 0 R] >>';
       const descendant = '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Own /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 102 0 R /DW 500 >>'; // prettier-ignore
       const descriptor = '<< /Type /FontDescriptor /FontName /Own /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>'; // prettier-ignore
@@ -352,7 +352,7 @@ describe('the visible content of a PDF page', function () {
       `<< /Type /StructElem /S /${role} /P ${parent} 0 R /Pg 10 0 R /K [${kids}] ${entries} >>`;
     const parents = (numbers: number[]) => `<< /Nums [0 [${numbers.map((number) => `${number} 0 R`).join(' ')}]] >>`;
 
-    it('provides headings, order and alternative texts, and marks headers that are left out', async () => {
+    it('provides headings, order and alternative texts, and omits page headers', async () => {
       const content = [
         `/Artifact BMC ${written(['The running head', 50, 780])} EMC`,
         mark('P', 1, written(['It holds.', 50, 600])),
@@ -400,7 +400,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('is ignored if it does not contain all words', async () => {
+    it('is ignored if the structure does not contain all words', async () => {
       const content = `${mark('P', 0, written(['Told.', 50, 700]))}\n${prose(600)}`;
       const objects = [
         '<< /Type /StructTreeRoot /K [101 0 R] /ParentTree 102 0 R >>',

@@ -36,7 +36,7 @@ describe('lines of a PDF as text', () => {
     expect(joinedLines('one', 'two')).to.equal('one two');
   });
 
-  it('keeps a hyphen at the end of a line if the word occurs elsewhere with this hyphen', () => {
+  it('keeps a hyphen at the end of a line if the word has this hyphen elsewhere', () => {
     expect(joinedLines('the anch-', 'or holds')).to.equal('the anchor holds');
     expect(joinedLines('a well-known boat is well-', 'known here')).to.equal('a well-known boat is well-known here');
     expect(joinedLines('the anch\u00AD', 'or holds')).to.equal('the anchor holds');
@@ -62,7 +62,7 @@ describe('lines of a PDF as text', () => {
     expect(textOfString('plain')).to.equal('plain');
   });
 
-  it('omits the pronunciation of letters that is printed below them', () => {
+  it('omits the pronunciation that is printed below letters', () => {
     const letters = [
       { text: '東', x: 50, y: 700, width: 12, size: 12 },
       { text: '京', x: 62, y: 700, width: 12, size: 12 },

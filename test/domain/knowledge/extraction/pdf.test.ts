@@ -11,7 +11,7 @@ const png = Buffer.from(
 describe('reading text from PDF', function () {
   this.timeout(120_000);
 
-  it('reads a book of 500 pages with each page’s words on that page only', async () => {
+  it('reads a book of 500 pages, and assigns each word to its page only', async () => {
     const progress: string[] = [];
     const read = await readFrom(await book(500), {
       onPage: (pages, total) => progress.push(`page ${pages} of ${total}`),
@@ -71,7 +71,7 @@ describe('reading text from PDF', function () {
     ]);
   });
 
-  it('reads larger letters as headings, which are also valid for later pages', async () => {
+  it('reads larger letters as headings, which also apply to later pages', async () => {
     const read = await readFrom(
       await pdfOf(3, (pdf, page) => {
         if (page === 1) pdf.fontSize(20).text('Knots');
@@ -104,7 +104,7 @@ describe('reading text from PDF', function () {
     expect(await refusalOf(await pdfOf(3, (pdf) => pdf.image(png, 50, 50, { width: 300 })))).to.equal('no_text');
   });
 
-  it('rejects a PDF with a user password as file_encrypted, and reads one with an owner password', async () => {
+  it('rejects a PDF with a user password as file_encrypted, and reads a PDF with an owner password', async () => {
     const draw = (pdf: PDFKit.PDFDocument) => pdf.fontSize(10).text('A bowline holds.');
     expect(await refusalOf(await pdfOf(1, draw, { userPassword: 'secret', pdfVersion: '1.7' }))).to.equal(
       'file_encrypted',
@@ -113,7 +113,7 @@ describe('reading text from PDF', function () {
     expect(read.passages.map(({ text }) => text)).to.deep.equal(['A bowline holds.']);
   });
 
-  it('rejects a file with only the first line of a PDF as file_corrupt', async () => {
+  it('rejects a file that has only the first line of a PDF as file_corrupt', async () => {
     expect(await refusalOf(`%PDF-1.7\n${'x'.repeat(5_000)}`)).to.equal('file_corrupt');
   });
 

@@ -81,15 +81,15 @@ describe('subtitles', () => {
     ['a minute of 60', vtt('60:00.000 --> 61:00.000\na'), 'time_invalid in line 3'],
     ['a time without milliseconds', vtt('00:01 --> 00:02\na'), 'time_invalid in line 3'],
     ['a missing end', vtt('00:01.000 -->\na'), 'time_invalid in line 3'],
-    ['an end at the beginning', vtt('00:01.000 --> 00:01.000\na'), 'ends_before_it_begins in line 3'],
-    ['times out of order', vtt('00:05.000 --> 00:06.000\na', '00:01.000 --> 00:02.000\nb'), 'out_of_order in line 6'],
+    ['a cue that ends at its beginning', vtt('00:01.000 --> 00:01.000\na'), 'ends_before_it_begins in line 3'],
+    ['cues out of order', vtt('00:05.000 --> 00:06.000\na', '00:01.000 --> 00:02.000\nb'), 'out_of_order in line 6'],
     ['cues that overlap', vtt('00:01.000 --> 00:03.000\na', '00:02.999 --> 00:04.000\nb'), 'overlapping in line 6'],
     ['a cue beyond the end', vtt('00:09.000 --> 00:11.001\na'), 'beyond_the_end in line 3'],
     ['a long text', vtt(`00:01.000 --> 00:02.000\n${'a'.repeat(5_001)}`), 'text_too_long in line 4'],
   ] as const)
-    it(`are refused with their line: ${what}`, () => expect(faultOf(file, 10_000)).to.equal(fault));
+    it(`are refused with the number of the line: ${what}`, () => expect(faultOf(file, 10_000)).to.equal(fault));
 
-  it('may end a second after the video, and may begin at the end of the cue before', () => {
+  it('may end a second after the video, and may begin at the end of the previous cue', () => {
     expect(faultOf(vtt('00:01.000 --> 00:09.000\na', '00:09.000 --> 00:11.000\nb'), 10_000)).to.equal('none');
   });
 
@@ -121,7 +121,7 @@ describe('subtitles', () => {
     expect(passage?.seconds?.map(({ from, to }) => [from, to])).to.deep.equal([[1, 5], [5, 6], [20, 21], [22, 24]]); // prettier-ignore
   });
 
-  it('are the same after they are written and read again, and each word keeps its time', () => {
+  it('are equal after they are written and read again, and each word keeps its time', () => {
     const word = fc.stringMatching(/^[a-zé]{1,8}[.]?$/);
     const spoken = fc.record({
       gap: fc.nat(9_000),

@@ -52,7 +52,7 @@ describe('a table in a file', () => {
     ]);
   });
 
-  it('contains the words of a cell over the whole row once', () => {
+  it('contains the words of a cell that spans the whole row only once', () => {
     expect(textsOf([['a', 'b'], [{ text: 'Prices of 2027', colspan: 2 }], ['c', 'd']])).to.deep.equal([
       'a | b',
       'Prices of 2027',
@@ -65,11 +65,11 @@ describe('a table in a file', () => {
     expect(textsOf([])).to.deep.equal([]);
   });
 
-  it('escapes a bar inside a cell, which would look like the border of a column', () => {
+  it('escapes a bar inside a cell, because a bar marks the border of a column', () => {
     expect(textsOf([['a | b', 'c']])).to.deep.equal([String.raw`a \| b | c`]);
   });
 
-  it('gives its rows the marked header, and joins several header rows by column', () => {
+  it('uses the marked rows as header, and joins several header rows by column', () => {
     const rows = [
       ['Course', { text: 'Price', colspan: 2 }],
       ['', 'EUR', 'USD'],
@@ -89,7 +89,7 @@ describe('a table in a file', () => {
     expect(read([['x'.repeat(150), 'y'.repeat(150)], ['a', 'b']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
   });
 
-  it('is too large if its cells span millions of cells', () => {
+  it('is rejected as too large if its cells span millions of positions', () => {
     const table = new TableBuilder();
     const fill = () => {
       for (let row = 0; row < 3_000; row++) {
@@ -100,7 +100,7 @@ describe('a table in a file', () => {
     expect(fill).to.throw('too_large');
   });
 
-  it('keeps each value in its row and under its header, and has the header in each passage', () => {
+  it('keeps each value in its row and under its header, and repeats the header in each passage', () => {
     const value = fc.stringMatching(/^[a-z]{0,6}$/);
     const tables = fc
       .integer({ min: 2, max: 6 })

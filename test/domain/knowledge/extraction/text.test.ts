@@ -17,7 +17,7 @@ describe('a plain text file', () => {
     'into lines.',
   ];
 
-  it('keeps the ends of short lines, and joins lines that fill the width', async () => {
+  it('keeps the line breaks after short lines, and joins lines that fill the width', async () => {
     expect(await paragraphsOf(`12 Rua Augusta\nLisboa\n\n${full.join('\n')}\n\n- buoys\n- ropes`)).to.deep.equal([
       ['lines', '12 Rua Augusta\nLisboa'],
       ['prose', full.join(' ')],
@@ -25,7 +25,7 @@ describe('a plain text file', () => {
     ]);
   });
 
-  it('keeps full lines that begin items, and full lines that are paragraphs of their own', async () => {
+  it('does not join full lines that begin list items or that are whole paragraphs', async () => {
     expect(await paragraphsOf(full.map((line) => `- ${line}`).join('\r\n'))).to.deep.equal([
       ['lines', full.map((line) => `- ${line}`).join('\n')],
     ]);
@@ -33,25 +33,25 @@ describe('a plain text file', () => {
     expect(await paragraphsOf(`Title\n${long}\n${long}`)).to.deep.equal([['lines', 'Title'], ['prose', long], ['prose', long]]); // prettier-ignore
   });
 
-  it('joins full lines of Chinese without blanks, and keeps the lines of a poem', async () => {
+  it('joins full Chinese lines without blanks, and keeps the lines of a poem', async () => {
     const line = '漢字'.repeat(18);
     expect(await paragraphsOf(`${line}\n${line}\n漢字`)).to.deep.equal([['prose', `${line}${line}漢字`]]);
     expect(await paragraphsOf('春眠不覺曉\n處處聞啼鳥')).to.deep.equal([['lines', '春眠不覺曉\n處處聞啼鳥']]);
   });
 
-  it('is read without interpretation if its type is plain text', async () => {
+  it('is read without a search for Markdown if its type is plain text', async () => {
     const text = '# a *b*\n[c](d) <b>e</b> &amp; $f$\n```';
     expect(shortly(await readFrom(text, { says: 'text/plain' }))).to.deep.equal([
       { headings: [], blocks: ['# a *b*', '[c](d) <b>e</b> &amp; $f$', '```'] },
     ]);
   });
 
-  it('is read as text if its type says so, even if it begins like another kind of file', async () => {
+  it('is read as text if its type is text, even if it begins like another kind of file', async () => {
     for (const text of ['A PDF begins with %PDF-1.7.', 'PK is short for Paderborn.', 'BEGIN:VCARD'])
       expect(shortly(await readFrom(text, { says: 'text/plain' }))[0]?.blocks).to.deep.equal([text]);
   });
 
-  it('takes a time that grows linearly with the text', () => {
+  it('needs a time that grows linearly with the text', () => {
     for (const piece of ['\n', ' \n', '漢\n', '漢 ', ' ', 'a\n'])
       expectLinear(piece, manyTimes(piece, { begin: '漢', end: '漢' }), joinUnspaced, 16_000);
   }).timeout(30_000);
@@ -81,7 +81,7 @@ describe('the bytes of a text file', () => {
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : Buffer.from(part))));
 
-  it('use the encoding that an HTML page names if they are not UTF-8', () => {
+  it('are read in the encoding that an HTML page names if they are not UTF-8', () => {
     const japanese = [0x8a, 0xbf, 0x8e, 0x9a]; // 漢字
     expect(decodeText(bytes('<meta charset="Shift_JIS"><p>', japanese))).to.contain('<p>漢字');
     expect(decodeText(bytes('<?xml version="1.0" encoding="gb18030"?><html>', [0xd6, 0xd0]))).to.contain('<html>中');
@@ -98,7 +98,7 @@ describe('the bytes of a text file', () => {
     expect(() => decodeText(Buffer.from('a\0b\0\0c'))).to.throw('unsupported_type');
   });
 
-  it('use UTF-8 or Latin-1 if the page names no usable encoding', () => {
+  it('are read as UTF-8 or Latin-1 if the page names no usable encoding', () => {
     expect(decodeText(Buffer.from('<meta charset=windows-1252>Nó'))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=utf-8>N', [0xf3]))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=no-such>N', [0xf3]))).to.contain('Nó');

@@ -41,7 +41,7 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', '/word/document2.xml'] }),
         'word/document2.xml': document,
       },
-      'a target that differs in upper and lower case': {
+      'a target in another case than the name of the part': {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'Word/Document.XML'] }),
         'word/document.xml': document,
       },
@@ -53,7 +53,7 @@ describe('reading a Word file', function () {
         '[Content_Types].xml': contentTypesXml({ 'a/b.xml': type }),
         'a/b.xml': document,
       },
-      'a main part that has only its usual name': { 'word/document.xml': document },
+      'a main part that nothing names, with the usual name': { 'word/document.xml': document },
       'the strict relation': {
         '_rels/.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument" Target="word/document2.xml"/></Relationships>`,
         'word/document2.xml': document,
@@ -64,7 +64,7 @@ describe('reading a Word file', function () {
         expect(shortly(await readHere(packageOf(parts)))).to.deep.equal([{ headings: [], blocks: ['Tides'] }]);
       });
 
-    it('reads strict namespaces, and unusual prefixes', async () => {
+    it('are read with strict namespaces and unusual prefixes', async () => {
       const strict = documentXml(['Tides']).replace(/http:[^"]*/, 'http://purl.oclc.org/ooxml/wordprocessingml/main');
       expect(shortly(await readHere(bareDocx(strict)))[0]?.blocks).to.deep.equal(['Tides']);
       const prefixed = documentXml(['Tides']).replaceAll('w:', 'x1:').replace('xmlns:w=', 'xmlns:x1=');
@@ -75,7 +75,7 @@ describe('reading a Word file', function () {
       expect(shortly(await readHere(bareDocx(unprefixed)))[0]?.blocks).to.deep.equal(['Tides']);
     });
 
-    it('reads the text although another part is broken, and warns', async () => {
+    it('are read if another part is broken, with a warning', async () => {
       for (const name of ['styles', 'numbering', 'footnotes', 'endnotes', 'settings']) {
         const { passages, warnings } = await readHere(
           bareDocx(documentXml(['Tides']), [{ name: `word/${name}.xml`, content: '<w:a><w:b></w:a>' }]),
@@ -103,7 +103,7 @@ describe('reading a Word file', function () {
   });
 
   describe('headings', () => {
-    it('are found by outline level, by a name in another language, and by the base style of a style', async () => {
+    it('are recognized by the outline level, the base style, and a style name in another language', async () => {
       const styles = [
         style('Titel', 'Title'),
         style('berschrift1', 'heading 1', '<w:pPr><w:outlineLvl w:val="0"/></w:pPr>'),
@@ -182,7 +182,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'hidden_left_out', count: 1, pages: [] }]);
     });
 
-    it('are read inside the cell that contains them, and a frame around paragraphs is no table', async () => {
+    it('are read inside the cell that contains them, and do not include frames around paragraphs', async () => {
       const inner = table(row(cell('Port') + cell('Red')) + row(cell('Starboard') + cell('Green')));
       const outer =
         row(cell('Sign') + cell('Meaning')) + row(cell('Lights') + `<w:tc>${para('Sides:')}${inner}</w:tc>`);
@@ -242,7 +242,7 @@ describe('reading a Word file', function () {
       expect(await textOf(contents)).to.equal('one two three four five co-op catamaran');
     });
 
-    it('of symbol fonts become the signs that people see; unknown signs cause a warning', async () => {
+    it('of symbol fonts become the visible signs, and unknown signs cause a warning', async () => {
       const sym = (font: string, code: string) => `<w:r><w:sym w:font="${font}" w:char="${code}"/></w:r>`;
       expect(await textOf(run('Turn ') + sym('Symbol', 'F062'))).to.equal('Turn β');
       expect(await textOf(run('a \uF0B3 b'))).to.equal('a ≥ b');
@@ -253,7 +253,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'letters_unmapped', count: 1, pages: [] }]);
     });
 
-    it('with furigana have their reading once, in brackets after the word', async () => {
+    it('with furigana are followed once by their reading, in brackets after the word', async () => {
       const ruby = (base: string, reading: string) =>
         `<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>${reading}</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>${base}</w:t></w:r></w:rubyBase></w:ruby></w:r>`;
       expect(await textOf(run('毎朝、') + ruby('港', 'みなと') + run('で'))).to.equal('毎朝、港(みなと)で');
@@ -267,14 +267,14 @@ describe('reading a Word file', function () {
       expect(await textOf(`<w:sdt><w:sdtPr/><w:sdtContent>${run('Ana')}</w:sdtContent></w:sdt>`)).to.equal('Ana');
     });
 
-    it('of an enlarged first letter belong to the word after it', async () => {
+    it('in an enlarged initial are joined with the rest of the word', async () => {
       const body = para('O', '<w:framePr w:dropCap="drop" w:lines="3"/>') + para('nce upon a time');
       expect(await blocksOf(body)).to.deep.equal(['Once upon a time']);
     });
   });
 
   describe('fields and controls', () => {
-    it('show their results, also inside an instruction, over several paragraphs and without an end', async () => {
+    it('show their results: in an instruction, over several paragraphs, and without an end mark', async () => {
       expect(await textOf(run('On ') + field('DATE', run('3 May')))).to.equal('On 3 May');
       const nested = `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>IF </w:instrText></w:r>${field('PAGE', run('7'))}<w:r><w:fldChar w:fldCharType="separate"/></w:r>${run('yes')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
       expect(await textOf(nested)).to.equal('yes');
@@ -323,7 +323,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('omit hidden words with a warning, by the run or by its styles', async () => {
+    it('omit words that the run or one of its styles hides, with a warning', async () => {
       const styles =
         style('H', 'hidden', '<w:rPr><w:vanish/></w:rPr>', 'character') +
         style('HP', 'secret', '<w:rPr><w:vanish/></w:rPr>');
@@ -352,7 +352,7 @@ describe('reading a Word file', function () {
       endnotes: note('endnote', 1, 'By the club.'),
     };
 
-    it('are read once, at their reference or at the end, and their marks are separate from numbers', async () => {
+    it('are read once, after their paragraph or at the end, with marks that are separate from numbers', async () => {
       const body =
         p(run('It holds 300') + refer('footnote', 1) + run(' litres') + refer('endnote', 1) + run('.')) +
         para('Next.') +
@@ -368,7 +368,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('have marks in the format and from the first number that the document sets', async () => {
+    it('have marks with the format and the first number that the document sets', async () => {
       const settings = '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>';
       expect(await blocksOf(p(run('a') + refer('footnote', 1)), { ...parts, settings })).to.deep.equal([
         'a [c]',
@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('have marked alternative texts, and cause a warning if there is none', async () => {
+    it('are replaced by marked alternative texts, and cause a warning without such a text', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );
@@ -410,7 +410,7 @@ describe('reading a Word file', function () {
       const shapes: Record<string, string> = {
         'with fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
         'without fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice></mc:AlternateContent>`,
-        'of a namespace that is new': `<mc:AlternateContent><mc:Choice Requires="am3d"><am3d:model3d/></mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
+        'in a namespace that is unknown': `<mc:AlternateContent><mc:Choice Requires="am3d"><am3d:model3d/></mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
         plain: drawing(box(para('Never.'))),
         old: old(para('Never.')),
         'in a group': drawing(
@@ -424,7 +424,7 @@ describe('reading a Word file', function () {
         ).to.deep.equal(['It holds well.', 'Never.', 'Then.']);
     });
 
-    it('omit hidden drawings, and include letters that are drawn', async () => {
+    it('omit hidden drawings, and include the letters of WordArt', async () => {
       const hidden = p(`<w:r>${drawing(box(para('Never.')), 'hidden="1"')}</w:r>`);
       expect(await warningsOf(hidden)).to.deep.equal(['hidden_left_out 1']);
       expect(await textOf('<w:r><w:pict><v:shape><v:textpath string="REGATTA"/></v:shape></w:pict></w:r>')).to.equal(

@@ -12,7 +12,7 @@ describe('the rules of OCR', () => {
   const passage = (page: number, text: string) =>
     withWords({ page, headings: [], blocks: [text], text, seconds: null });
 
-  it('uses the club’s language first, then the deployment’s languages, each once', () => {
+  it('use the club’s language first, then the deployment’s languages, each once', () => {
     expect([
       ocrLanguagesOf('pt', undefined),
       ocrLanguagesOf('pt', 'eng+por+jpn'),
@@ -23,11 +23,11 @@ describe('the rules of OCR', () => {
     expect(allOcrLanguages(undefined)).to.deep.equal(['eng', 'por', 'spa', 'fra', 'deu', 'ita', 'ara']);
   });
 
-  it('writes pages as ranges', () => {
+  it('write page numbers as ranges', () => {
     expect([pageRanges([4]), pageRanges([1, 2, 3, 7, 9, 10])]).to.deep.equal(['4', '1-3,7,9-10']);
   });
 
-  it('inserts the pages of OCR between the pages of the first reading, which stay unchanged', () => {
+  it('insert the pages of OCR between the pages of the first reading, which stay unchanged', () => {
     const picture: SourceWarning = { code: 'page_is_a_picture', count: 1, pages: [2] };
     const first = { passages: [passage(1, 'one'), passage(3, 'three')], warnings: [picture] };
     const merged = withOcr(first, [2], { passages: [passage(2, 'two')], failed: [] });
@@ -35,7 +35,7 @@ describe('the rules of OCR', () => {
     expect(merged.warnings).to.deep.equal([{ code: 'read_by_ocr', count: 1, pages: [2] }]);
   });
 
-  it('keeps pages without words as pictures, and reports the pages that failed', () => {
+  it('count pages without words as pictures, and report the pages that failed', () => {
     const warnings: SourceWarning[] = [
       { code: 'page_is_a_picture', count: 3, pages: [2, 4, 5] },
       { code: 'part_skipped', count: 1, pages: [] },
@@ -50,7 +50,7 @@ describe('the rules of OCR', () => {
     ]);
   });
 
-  it('counts all pages of a long file, and names the first hundred', () => {
+  it('count all pages of a long file, and name the first hundred', () => {
     const scanned = Array.from({ length: 250 }, (_, at) => at + 1);
     const { warnings } = withOcr({ passages: [], warnings: [] }, scanned, { passages: [], failed: scanned });
     expect(warnings.map(({ code, count, pages }) => [code, count, pages.length])).to.deep.equal([

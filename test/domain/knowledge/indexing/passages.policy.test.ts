@@ -62,7 +62,7 @@ describe('cutting sections into passages', () => {
       return builder.end();
     });
 
-  /** The passages of each section, in the order of the sections. Each passage belongs to one section. */
+  /** Assigns each passage to its section, and returns the passages by section in order. */
   function bySection(sections: readonly Section[]): { original: Section; passages: Passage[] }[] {
     return sections.map((original) => ({ original, passages: cut([original]) }));
   }
@@ -84,7 +84,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes passages of 300 to 600 characters, except a shorter last one of a section', () => {
+  it('makes passages of 300 to 600 characters, but the last passage of a section may be shorter', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { passages } of bySection(sections)) {
@@ -99,7 +99,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes blocks that have one line, are never empty, and join to the text without outer white space', () => {
+  it('makes non-empty blocks of one line, which together equal the trimmed text', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -111,7 +111,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('returns the same passages for the same sections, in each language', () => {
+  it('returns equal passages for equal sections, in each language', () => {
     fc.assert(
       fc.property(builtSections, fc.constantFrom(...languages), (sections, language) => {
         expect([...cutPassages(sections, language)]).to.deep.equal([
@@ -157,7 +157,7 @@ describe('cutting sections into passages', () => {
     }
   });
 
-  it('ends a sentence at a word that only looks like an abbreviation', () => {
+  it('ends a sentence after a word that only looks like an abbreviation', () => {
     const blocks = ['A casino. ', 'Its stairs. ', 'The top. ', 'It holds.'];
     expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
   });
@@ -176,7 +176,7 @@ describe('cutting sections into passages', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
-    /** Three lines. The last line begins after 40 spaces. */
+    /** A paragraph of three lines. The last line begins with 40 spaces. */
     const indented = (...lengths: [number, number, number]): Paragraph => ({
       kind: 'lines',
       text: `${line(lengths[0])}\n${line(lengths[1])}\n${' '.repeat(40)}${line(lengths[2])}`,
@@ -188,13 +188,13 @@ describe('cutting sections into passages', () => {
       ['ends a passage before a row that does not fit', [row(400), row(590), row(50)], [400, 590, 50]],
       ['cuts a row that does not fit after a passage of 299 characters', [row(299), row(400)], [600, 100]],
       [
-        'repeats the last line of the passage before in a short last passage',
+        'repeats the last line of the previous passage in a short last passage',
         [row(400), lines(300, 250), row(100)],
         [400, 300, 352],
       ],
-      ['repeats no more text than the last passage needs', [lines(300, 20, 200), row(98)], [321, 300]],
-      ['repeats as many lines as fit', [lines(300, 299), row(299)], [300, 600]],
-      ['repeats nothing if the passage before would become too short', [lines(250, 300), row(100)], [551, 100]],
+      ['repeats only the text that a short last passage needs', [lines(300, 20, 200), row(98)], [321, 300]],
+      ['repeats all lines that fit into a short last passage', [lines(300, 299), row(299)], [300, 600]],
+      ['repeats nothing if the previous passage would become too short', [lines(250, 300), row(100)], [551, 100]],
       ['repeats nothing if the last passage would become too long', [indented(300, 298, 299)], [599, 299]],
       ['repeats nothing if the last passage has 300 characters', [lines(300, 250), row(300)], [551, 300]],
     ] as const)
@@ -219,7 +219,7 @@ describe('cutting sections into passages', () => {
     expect(passage?.blocks).to.deep.equal(['wait();\n', '}']);
   });
 
-  it('makes no passage of a section without paragraphs, or without text', () => {
+  it('makes no passage for a section without paragraphs or without text', () => {
     expect(cut([section(), section('')])).to.deep.equal([]);
   });
 
@@ -239,7 +239,7 @@ describe('cutting sections into passages', () => {
     ]);
   });
 
-  it('does not make a passage too short because of long white space', () => {
+  it('does not make a passage too short if a line contains long white space', () => {
     const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
     const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);
     expect(lengthOf(first?.text ?? '')).to.be.within(300, 600);
@@ -253,14 +253,14 @@ describe('cutting sections into passages', () => {
     expect(blocks.filter((block) => !/^The .*\.$/.test(block.trim()))).to.deep.equal([]);
   });
 
-  it('begins a new passage with a paragraph that does not fit', () => {
+  it('begins a new passage with a paragraph that does not fit into the current passage', () => {
     const first = sentences(8, 1);
     const second = sentences(8, 2);
     expect(lengthOf(first)).to.be.within(300, 600);
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the passage before it, or divides the text of both evenly', () => {
+  it('joins a short rest to the previous passage, or divides the text of the two evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);
@@ -279,7 +279,7 @@ describe('sections', () => {
   };
   const prose = (text: string) => ({ text, kind: 'prose' as const });
 
-  it('have the headings above them as their path', () => {
+  it('have the enclosing headings as their path', () => {
     const sections = sectionsOf((builder) => {
       builder.paragraph(prose('before'));
       builder.heading(1, 'One');
@@ -298,7 +298,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('have their heading as their text if there is no other text', () => {
+  it('contain their heading as text if they have no other text', () => {
     const sections = sectionsOf((builder) => {
       builder.heading(1, 'Alone');
       builder.heading(1, 'With text');
@@ -312,7 +312,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('keep the headings of the document on later pages, but not the headings of a page', () => {
+  it('keep the headings of the document on later pages, but not the headings of a single page', () => {
     const of = (keepsHeadings: boolean) =>
       sectionsOf((builder) => {
         builder.startPage(1, keepsHeadings);
@@ -331,7 +331,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('have their heading as text if the heading is too long', () => {
+  it('contain their heading as text if the heading is too long', () => {
     const long = 'word '.repeat(60).trim();
     expect(sectionsOf((builder) => builder.heading(1, long))).to.deep.equal([
       { page: null, headings: [], texts: [long] },

@@ -37,7 +37,7 @@ describe('a new reading of sources that older readers have read', () => {
     return { clubId, ids: ids.toSorted() };
   }
 
-  it('makes the sources due, wakes their runs with bulk priority, and keeps the old passages until then', async () => {
+  it('makes the sources due, wakes their runs with bulk priority, and keeps the old passages', async () => {
     const { clubId, ids } = await oldSources(2);
     expect(await again()).to.equal(2);
     expect(await rowsOf(clubId)).to.deep.equal(ids.map((id) => ({ id, status: 'pending', due: true })));
@@ -65,7 +65,7 @@ describe('a new reading of sources that older readers have read', () => {
       return { clubId, id };
     };
 
-    it('lets due sources wait again, with bulk priority, if the deployment has OCR', async () => {
+    it('makes due sources pending again, with bulk priority, if the deployment has OCR', async () => {
       const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
       expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
       expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
@@ -76,7 +76,7 @@ describe('a new reading of sources that older readers have read', () => {
       expect(await withOcr(), 'once').to.equal(0);
     });
 
-    it('does not change sources that are to be tried later', async () => {
+    it('does not change sources whose next try is later', async () => {
       await waiting('2027-03-01T12:00:01Z');
       expect(await withOcr()).to.equal(0);
     });
@@ -88,7 +88,7 @@ describe('a new reading of sources that older readers have read', () => {
     });
   });
 
-  it('begins at most a hundred sources, including waiting sources, one club after the other', async () => {
+  it('begins only as many sources as 100 minus the waiting sources, one club after the other', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

@@ -18,7 +18,7 @@ import { ocrDeps } from '../../../toolkit/drive/ocr.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { Language } from '../../../../entities/clubs/values.ts';
 
-/** A page with these lines, as a scanner produces it: 200 dots per inch, in grey, slightly rotated and blurred. */
+/** Draws a page with these lines like a scanner: with 200 dots per inch, in grey, slightly rotated and blurred. */
 async function scanOf(lines: readonly string[]): Promise<Buffer> {
   const page = await pdfOf(1, (pdf) => {
     pdf.fontSize(13);
@@ -59,7 +59,7 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     expect(remainingFiles).to.deep.equal([]);
   });
 
-  /** A file with a page of text and a scanned page after it. @returns the pages with their texts, as the index contains them */
+  /** Indexes a file with a page of text, followed by a scanned page. @returns the pages with their texts, as the index contains them */
   async function indexed(line: string, language: Language): Promise<(readonly [number | null, string])[]> {
     const scan = await scanOf([line]);
     const file = await pdfOf(2, (pdf, page) => {

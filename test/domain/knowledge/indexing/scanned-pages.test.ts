@@ -73,7 +73,7 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('remain pictures without OCR, and are due again in an hour', async () => {
+  it('keeps the pages as pictures without OCR, and is due again in an hour', async () => {
     const source = await buildFileSource(await scannedPdf([1], 1));
     const began = Date.now();
     expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'failed', error: 'no_text' });
@@ -82,7 +82,7 @@ describe('indexing of scanned pages', function () {
     expect(row.ocrDueAt?.getTime()).to.be.within(began + ocrRules.againMs, Date.now() + ocrRules.againMs);
   });
 
-  it('remain pictures if they have no words, and are not tried again', async () => {
+  it('keeps pages without words as pictures, and is not tried again', async () => {
     const source = await buildFileSource(await scannedPdf([2], 2));
     const { outcomes, row } = await indexed(source, 'no-words');
     expect(outcomes).to.deep.equal(['read']);
@@ -91,10 +91,10 @@ describe('indexing of scanned pages', function () {
   });
 
   const failures = [
-    { mode: 'fail', what: 'ends with another code' },
+    { mode: 'fail', what: 'ends with an exit code for a failure' },
     { mode: 'no-file', what: 'writes nothing' },
     { mode: 'no-pdf', what: 'writes no PDF' },
-    { mode: 'other-pages', what: 'writes another number of pages' },
+    { mode: 'other-pages', what: 'writes a wrong number of pages' },
     { mode: 'hoard', what: 'uses more memory than its limit' },
   ];
   for (const { mode, what } of failures)
@@ -128,7 +128,7 @@ describe('indexing of scanned pages', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('ends its step without a used try if the worker stops during OCR', async () => {
+  it('ends its step without using up a try if the worker stops during OCR', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'ocr-stop-'));
     const mark = path.join(directory, 'mark');
     const source = await buildFileSource(await scannedPdf([1], 1));
@@ -143,7 +143,7 @@ describe('indexing of scanned pages', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('gives the program some pages at a time, at most the first hundred of a file, and reports progress', async () => {
+  it('passes a few pages at a time to the program, at most the first 100, and reports progress', async () => {
     const logged = path.join(workDirectory, 'log');
     const scanned = Array.from({ length: 9 }, (_, at) => at + 2);
     const source = await buildFileSource(await scannedPdf(scanned, 10));
@@ -160,7 +160,7 @@ describe('indexing of scanned pages', function () {
     expect(ocrRules.maxPages).to.equal(100);
   });
 
-  it('loses only the pages of the program run in which a page fails', async () => {
+  it('loses only the pages of the run of the program in which a page fails', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2, 3, 4], 4));
     const { row, outcomes } = await indexed(source, 'fail-on=2', { rules: { pagesARun: 2 } });
     expect(outcomes).to.deep.equal(['read']);
@@ -171,7 +171,7 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('gives the whole file once to a program that accepts no page numbers', async () => {
+  it('passes the whole file once to a program that accepts no page numbers', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     const { outcomes } = await indexed(source, 'no-words', { rules: { pagesARun: 1 } }, false);
     expect(outcomes).to.deep.equal(['read']);
@@ -184,7 +184,7 @@ describe('indexing of scanned pages', function () {
   });
 
   const unavailable: { what: string; mode: string; changed?: Partial<OcrDeps> }[] = [
-    { what: 'the program reads no trial page', mode: 'no-trial' },
+    { what: 'the program cannot read the trial page', mode: 'no-trial' },
     { what: 'the disk has no free space', mode: 'read', changed: { freeBytes: async () => 400_000_000 } },
   ];
   for (const { what, mode, changed } of unavailable)
@@ -208,7 +208,7 @@ describe('indexing of scanned pages', function () {
     expect(row).to.include({ attempts: 3, ocrDueAt: null });
   });
 
-  it('waits for a permit without a used try, and reads nothing before it has the permit', async () => {
+  it('waits for a permit without using up a try, and reads no byte without the permit', async () => {
     const permit = createSinglePermit();
     const release = permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));

@@ -1,4 +1,4 @@
-/** Tests claims on sources under a lease, also if the source changes or is removed during the claim. */
+/** Tests the lease on a source, also if the source changes or is removed while it is claimed. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -72,10 +72,10 @@ describe('the claim of a source', function () {
   const losses: Record<string, (source: TestSource) => Promise<void>> = {
     'the source is deleted': removeSource,
     'another worker claims the source': (source) => alterSource(source, 'fence = fence + 1'),
-    'the source gets other content': wantAnew,
+    'the content of the source changes': wantAnew,
   };
   for (const [when, lose] of Object.entries(losses))
-    it(`stops the reading at its next renewal when ${when}`, async () => {
+    it(`stops the reading at the next renewal of the lease if ${when}`, async () => {
       const source = await buildLessonSource('Text.');
       const { db } = await testDeps();
       const lease = holdClaim(db, await claimOf(source), () => {}, new AbortController().signal);
@@ -86,7 +86,7 @@ describe('the claim of a source', function () {
       expect(lease.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-  it('records nothing if the source gets other content, and the source is due immediately', async () => {
+  it('records nothing if the content of the source changes, which makes the source due immediately', async () => {
     const source = await buildLessonSource('Old.');
     const step = await stepSource(
       source,
@@ -99,7 +99,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['New.']);
   });
 
-  it('does not fail the new content for a fault of the old content', async () => {
+  it('does not fail a source with new content because of a fault of the old content', async () => {
     const source = await buildFileSource(null);
     const step = await stepSource(
       source,
@@ -135,7 +135,7 @@ describe('the claim of a source', function () {
     const storage = {
       async read(key: string, offset: number, length: number) {
         const piece = await (await testObjectStore()).read(key, offset, length);
-        setImmediate(() => stop.abort(new Error('stop'))); // the thread that reads the file has begun, and needs longer
+        setImmediate(() => stop.abort(new Error('stop'))); // the thread has begun to read the file and needs more time
         return piece;
       },
     };
@@ -145,7 +145,7 @@ describe('the claim of a source', function () {
     expect(await stepSource(source)).to.include({ outcome: 'ready', pages: 300 });
   });
 
-  it('writes passages without blocking a change or removal of the source', async () => {
+  it('writes passages without blocking a change or a removal of the source', async () => {
     const source = await buildLessonSource('Old.');
     await stepSource(source);
     await wantAnew(source);
@@ -158,7 +158,7 @@ describe('the claim of a source', function () {
         language: 'en',
         passages,
       });
-      await alterSource(source, `updated_at = now()`); // uses another connection, which would wait forever
+      await alterSource(source, `updated_at = now()`); // uses another connection, which would wait forever for a lock
       const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
       expect(await db.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
       throw new Error('enough');

@@ -36,7 +36,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(faults).to.have.length(maxAttempts - 1);
   });
 
-  it('has a wait before every try except the first', () => {
+  it('waits before every try except the first', () => {
     const waits = [waitAfter(1), waitAfter(maxAttempts - 1), waitAfter(maxAttempts)];
     expect(waits).to.deep.equal([5_000, 3_600_000, undefined]);
   });
@@ -50,7 +50,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', errorCode: null });
   });
 
-  it('begins with the first try when a person indexes it again after it has failed', async () => {
+  it('begins with the first try again if a person restarts the indexing after a failure', async () => {
     const source = await buildFileSource('Text.');
     const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${maxAttempts}, looks_at = NULL`;
     await alterSource(source, failed);
@@ -64,7 +64,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
-  it('is woken by the sweeper when it is overdue and no worker has claimed it', async () => {
+  it('is woken by the sweeper if the source is overdue and no worker has claimed it', async () => {
     const [overdue, leased, waiting, ready] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
     if (!overdue || !leased || !waiting || !ready) throw new Error('The sources were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);

@@ -132,19 +132,19 @@ describe('indexing', function () {
       { what: 'of over 100 MB', build: () => buildFileSource('x', { sizeBytes: 104_857_601 }), code: 'too_large' },
     ];
     for (const { what, build, code } of refused)
-      it(`${what} fails with ${code} at the first try`, async () => {
+      it(`fails with ${code} at the first try: a file ${what}`, async () => {
         const source = await build();
         expect(await stepSource(source)).to.deep.equal(failed(code));
         const row = { status: 'failed', errorCode: code, attempts: 1, looksAt: null, leaseUntil: null };
         expect(await sourceRow(source)).to.include({ ...row, indexedVersion: 0 });
       });
 
-    it('fails with took_too_long if the file takes too long to read', async () => {
+    it('fails with took_too_long if the reading of the file takes too long', async () => {
       const source = await buildFileSource(await book(300));
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
       const briefly: Partial<IndexingDeps> = { extract: (read, options) => extract(read, { ...options, rules }) };
       let step = await stepSource(source, briefly);
-      // On a busy machine the thread may not get enough CPU time. This is no fault of the file, which is tried again.
+      // On a busy machine the thread may not get enough CPU time. The file then has no fault and is tried again.
       while (!step.done) step = await stepSource(source, briefly, { now: step.at });
       expect(step).to.deep.equal(failed('took_too_long'));
     });

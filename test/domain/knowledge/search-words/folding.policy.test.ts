@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldSearched } from '../../../../domain/knowledge/search-words/folding.policy.ts';
 
-/** Letters and marks with a folding rule, and letters without one. */
+/** Letters and marks with a folding rule, and letters without a folding rule. */
 const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom(
@@ -38,7 +38,7 @@ describe('folding of searched texts', () => {
     ['stress and yo of Russian', ['Ёлка', 'ёлка', 'е\u0301лка'], 'елка'],
     ['the dotted capital of Turkish', ['İstanbul', 'istanbul'], 'istanbul'],
   ] as const)
-    it(`writes ${what} in only one way`, () => {
+    it(`maps all spellings to one spelling: ${what}`, () => {
       for (const spelling of spellings) expect(foldSearched(spelling), spelling).to.equal(folded);
     });
 
@@ -62,7 +62,7 @@ describe('folding of searched texts', () => {
     );
   });
 
-  it('writes canonically equal texts in only one way', () => {
+  it('maps canonically equal texts to one spelling', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(foldSearched(text.normalize('NFD'))).to.equal(foldSearched(text.normalize('NFC')));

@@ -23,14 +23,14 @@ describe('words of a searched text', () => {
       ['放松', '前', '帆', '放', '松', '放松', '前', '松前', '帆', '前帆'],
     ],
     ['words and pairs of letters of Thai', 'กล้องดี', ['กล้อง', 'ดี', 'กล้', 'ล้อ', 'อง', 'งดี']],
-    ['kana alike, without the long vowel at the end', 'タイヤー', ['たいや', 'たい', 'いや']],
+    ['kana of one kind, without the long vowel at the end', 'タイヤー', ['たいや', 'たい', 'いや']],
     ['pairs of syllables of Korean', '요트를', ['요트', '트를']],
-    ['words of Indic scripts whole', 'शक्ति தமிழ்', ['शक्ति', 'தமிழ்']],
+    ['whole words of Indic scripts', 'शक्ति தமிழ்', ['शक्ति', 'தமிழ்']],
     ['Latin words and numbers beside Han', 'iPhone手机3月', ['iphone', '手机', '手', '机', '手机', '3', '月', '月']],
   ] as const)
     it(`are ${what}`, () => expect(words(text)).to.have.members([...expected]));
 
-  it('include all words of a question that has the same text', () => {
+  it('include all words of a question that is a part of the text', () => {
     const passage = new Set(words('帆船转向时要先放松前帆的缭绳'));
     for (const pair of ['转向', '前帆', '松', '放松前帆'])
       expect([...passage]).to.include.members(words(pair).slice(-1));
@@ -64,7 +64,7 @@ describe('words of a searched text', () => {
     );
   });
 
-  it('equal the words that Postgres finds itself in a plain text', async () => {
+  it('equal the words of Postgres’s own parser for a plain text', async () => {
     const source = await testDatabase();
     const plain = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).filter(
       (character) => character !== '\0' && isPlain(character),
@@ -99,7 +99,7 @@ describe('words of a searched text', () => {
       expectLinear(piece, manyTimes(piece), searchWords, 4_000);
   }).timeout(30_000);
 
-  it('are never longer than the maximum length, whatever the text contains', () => {
+  it('are never longer than the maximum length, for any text', () => {
     for (const piece of ['漢', 'ก\u0e48', 'a', 'ー', 'ក្', `ก${'\u0e48'.repeat(70)}`, `a${'\u0334'.repeat(70)}`, '가'])
       for (const word of wordsOf(piece.repeat(2_000)))
         if (word.length > longestWord) expect.fail(`${word.length} characters of ${piece.slice(0, 2)}`);

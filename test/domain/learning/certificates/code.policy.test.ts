@@ -30,7 +30,7 @@ describe('certificate codes', () => {
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('keep the check characters of codes that were printed before', () => {
+  it('keep the check characters of codes that were printed in the past', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -39,7 +39,7 @@ describe('certificate codes', () => {
     ]);
   });
 
-  it('are read as they were generated', () => {
+  it('are read back as they were generated', () => {
     fc.assert(fc.property(code, (original) => void expect(readCode(original)).to.equal(original)));
   });
 
@@ -73,7 +73,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('reveal every single wrong character', () => {
+  it('reveal every mistake in one character', () => {
     fc.assert(
       fc.property(code, position, fc.constantFrom(...characters), (original, at, wrong) => {
         fc.pre(original.charAt(at) !== wrong);
@@ -131,7 +131,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are searched by a part that is at least one printed group long, and not by a shorter part', () => {
+  it('are searched only by a part that has at least the length of one printed group', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

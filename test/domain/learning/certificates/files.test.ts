@@ -1,4 +1,4 @@
-/** PDFs of certificates in the bucket. Each version is drawn once, and erased when it must not be printed any more (DEC-56). */
+/** Tests PDFs of certificates in the bucket. Each version is drawn once, and is erased when printing is no longer allowed (DEC-56). */
 import { expect } from 'chai';
 import {
   eraseDueFiles,
@@ -38,7 +38,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     (await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM certificate_files WHERE certificate_id = $1`, [id]))
       .length;
 
-  it('is drawn once, and later answers come from the bucket with the same bytes', async () => {
+  it('is drawn once, and later answers contain the same bytes from the bucket', async () => {
     const calls = certificateCalls(club, id);
     const first = await calls.print();
     const [key = '', ...others] = await files();

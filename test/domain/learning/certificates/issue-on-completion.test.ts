@@ -69,7 +69,7 @@ describe('certificates on course completion', () => {
     expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
   });
 
-  it('are refused without a trace for an unknown student or course', async () => {
+  it('are refused for an unknown student or course, and leave no row', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];

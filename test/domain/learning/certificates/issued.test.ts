@@ -12,7 +12,7 @@ import { buildCourse } from '../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** The body of the event about a certificate, assembled now from the fact. */
+/** Assembles the body of the event about a certificate now, from the fact. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {
   const { manager } = await testDatabase();
   const [fact] = await manager.query<FactToTell[]>(
@@ -33,7 +33,7 @@ async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promis
 }
 
 describe('certificate.issued', () => {
-  it('names certificate, course and student, with the version that the certificate has at that time', async () => {
+  it('names certificate, course and student, with the certificate’s version at that time', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id, { title: 'Knots' });

@@ -49,7 +49,7 @@ describe('the logo on certificates (DEC-186)', function () {
       new Date(),
     );
   const clubName = async () => (await findCertificate(deps.db, club.id, id)).clubName;
-  /** Whether the page shows the logo: as a figure beside the QR code, with red to the left of its centre. */
+  /** Returns true if the page shows the logo as a figure with the name of the club. */
   const showsLogo = async (bytes: Buffer) => (await figuresOf(bytes)).includes(await clubName());
   const storedKeys = async () => (await testBucket()).objects(`certificates/${club.id}/`);
   const variantKey = async (mediaId: string, role: string) => {
@@ -84,14 +84,14 @@ describe('the logo on certificates (DEC-186)', function () {
         await printedColor(bytes, { ...middle, x: middle.x - 18 }),
         await printedColor(bytes, middle),
       ];
-      // A CMYK image without a profile has a different red.
+      // The red of a CMYK image without a profile differs from the red of the other images.
       expect(distance(edge, red), `edge ${edge.join(' ')}`).to.be.below(kind.includes('CMYK') ? 60 : 24);
       expect(Math.min(...hole), `hole ${hole.join(' ')}`).to.be.above(235);
       expect(bytes.toString('latin1')).to.not.contain('DeviceCMYK');
       expect(bytes.length).to.be.below(120 * 1_024);
     });
 
-  it('shows the paper through transparent parts, and white in an opaque logo', async () => {
+  it('shows the paper through transparent parts of a logo, and white parts of an opaque logo', async () => {
     const holeOf = async (isOpaque: boolean) => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await square(isOpaque).png().toBuffer()) });
       return printedColor(await print(), middle);
@@ -105,7 +105,7 @@ describe('the logo on certificates (DEC-186)', function () {
     ['very tall', 40, 4_000],
     ['very small', 12, 12],
   ] as const)
-    it(`keeps a ${what} logo inside its box and in its proportions`, async () => {
+    it(`keeps a ${what} logo inside its box and keeps its proportions`, async () => {
       const plain = await print();
       const drawn = await logoPixels(width, height, { isOpaque: true }).png().toBuffer();
       await chooseLook(club, { logo_media_id: await buildLogo(club, drawn) });
@@ -119,7 +119,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(await redBoxOf(plain)).to.equal(undefined);
     });
 
-  it('appears on the certificates of an Arabic club', async () => {
+  it('appears on the certificates of a club whose language is Arabic', async () => {
     await (
       await testDatabase()
     ).query(`UPDATE clubs SET name = 'أكاديمية الميناء', language = 'ar' WHERE id = $1`, [club.id]);
@@ -170,7 +170,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(bytes)).to.equal(true);
   });
 
-  it('reduces a logo of noise until it has few enough bytes', async () => {
+  it('reduces a logo of random pixels until its bytes are within the limit', async () => {
     const [width, height] = [1_600, 240];
     const noise = sharp(randomBytes(width * height * 4), { raw: { width, height, channels: 4 } });
     await chooseLook(club, { logo_media_id: await buildLogo(club, await noise.png().toBuffer()) });
@@ -179,7 +179,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(bytes.length).to.be.below(printedLogoRules.mostPictureBytes + 120 * 1_024);
   });
 
-  it('follows the club’s current look, and does not return a stored PDF with another look', async () => {
+  it('has the club’s current look, and does not come from a stored PDF with another look', async () => {
     const plain = await print();
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const first = await print();
@@ -243,7 +243,7 @@ describe('the logo on certificates (DEC-186)', function () {
       ['is noise', (bytes: Buffer) => randomBytes(bytes.length)],
       ['has more pixels than the limit', (bytes: Buffer) => withSize(bytes, 60_000)],
     ] as const)
-      it(`does not stop a certificate if it ${what}`, async () => {
+      it(`does not prevent a certificate if the logo ${what}`, async () => {
         const bytes = await (await testBucket()).contentOf(key, bucket);
         await (await testBucket()).store(key, damaged(bytes), bucket);
         const printed = await print();
@@ -252,7 +252,7 @@ describe('the logo on certificates (DEC-186)', function () {
         expect(await storedKeys()).to.have.length(1);
       });
 
-    it('does not stop a certificate if it was deleted, and appears again when the file is restored', async () => {
+    it('does not prevent a certificate if the logo is deleted, and appears again when it is restored', async () => {
       const bytes = await (await testBucket()).contentOf(key, bucket);
       await deps.storage.remove(key);
       expect(await showsLogo(await print())).to.equal(false);
@@ -274,7 +274,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(await storedKeys()).to.deep.equal([]);
     });
 
-    it('delays a print only up to a time limit if the store never answers', async () => {
+    it('delays the print only up to a time limit if the store never answers', async () => {
       const since = performance.now();
       const printed = await print({ stream: () => new Promise(() => {}) });
       expect(performance.now() - since).to.be.within(

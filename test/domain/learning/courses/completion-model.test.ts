@@ -1,4 +1,4 @@
-/** Compares random acts of a student and administrators on a course with a small model. Facts and progress must be equal. */
+/** Compares a course with a small model after random acts of a student and of administrators. Facts and progress must be equal. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ const acts = fc.array(
       { weight: 4, arbitrary: fc.constant('complete' as const) },
       { weight: 5, arbitrary: fc.constantFrom('undo', 'publish', 'unpublish', 'remove', 'open', 'close') },
     ),
-    /** The lesson of the act. It is ignored if the act concerns the whole course. */
+    /** The lesson of the act. An act on the whole course ignores this value. */
     lesson: fc.nat({ max: lessons - 1 }),
   }),
   { minLength: 4, maxLength: 16 },

@@ -1,4 +1,4 @@
-/** Completions that run at the same time as other completions, undos and withdrawals of the lesson. They use HTTP and a real database. */
+/** Tests completions that run at the same time as other completions, undos and withdrawals of the lesson. The tests use HTTP and a real database. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, begin));
 
-/** Starts `begin` while `first` has run but not yet committed. It must wait for that commit. @returns its answer */
+/** Starts `begin` after `first` has run and before it commits. `begin` must wait for the commit. @returns its answer */
 async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
   let second: Promise<T> | undefined;
   await withOpenTransaction(first, async () => {
@@ -72,7 +72,7 @@ describe('concurrent completions', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
   });
 
-  it('record the fact of one lesson once among undos, and the last act decides', async () => {
+  it('record the fact of a lesson once despite concurrent undos, and keep the state of the last act', async () => {
     const [only = ''] = await start(1);
     await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -81,7 +81,7 @@ describe('concurrent completions', () => {
   });
 
   for (const undoneFirst of [true, false]) {
-    it(`${undoneFirst ? 'do not ' : ''}complete the course if another lesson is undone ${undoneFirst ? 'first' : 'after'}`, async () => {
+    it(`${undoneFirst ? 'do not ' : ''}complete the course if another lesson is undone ${undoneFirst ? 'before' : 'afterwards'}`, async () => {
       const { publicUrl } = await testDeps();
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
@@ -100,7 +100,7 @@ describe('concurrent completions', () => {
 });
 
 describe('a completion and a concurrent change that withdraws its lesson', () => {
-  /** The act of an administrator or a removal, inside a transaction that stays open. */
+  /** Runs the act of an administrator or a removal of the student in a transaction that stays open. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
       updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
@@ -113,7 +113,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
   };
 
   for (const [what, take] of Object.entries(takings)) {
-    it(`answers 404 to a completion and leaves no trace if ${what} first`, async () => {
+    it(`answers 404 to a completion and records nothing if ${what} first`, async () => {
       const [only = ''] = await start(1);
       let before: Record<string, number> = {};
       const answer = await begunDuring(
@@ -143,7 +143,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
   };
 
   for (const [what, begin] of Object.entries(later)) {
-    it(`lets ${what} wait for the completion, and keeps both`, async () => {
+    it(`makes ${what} wait for the completion, and keeps both changes`, async () => {
       const { publicUrl } = await testDeps();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
@@ -155,7 +155,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
     });
   }
 
-  it('lets the revocation of access wait for the completion, and keeps both', async () => {
+  it('makes the revocation of access wait for the completion, and keeps both changes', async () => {
     const { publicUrl } = await testDeps();
     const [only = ''] = await start(1);
     await begunDuring(
@@ -166,7 +166,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
     expectError(await classroom.lesson(only), 'not_found');
   });
 
-  it('does not complete the course if another lesson is published first', async () => {
+  it('does not complete the course if another lesson is published before the completion', async () => {
     const [only = ''] = await start(1);
     const further = { title: 'Further', published: true };
     const { body } = await begunDuring(
@@ -177,7 +177,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('writes facts exactly if it answers 200 while the course is being archived, in 20 rounds', async () => {
+  it('writes facts if and only if it answers 200, while the course is being archived (20 rounds)', async () => {
     await start(1);
     for (let round = 0; round < 20; round++) {
       course = await buildOpenCourse(club.id);

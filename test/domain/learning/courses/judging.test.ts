@@ -1,6 +1,6 @@
 /**
- * Tests the run that completes a course for students who send no request (DEC-153): the causes of the run, and the students whose course
- * it completes.
+ * Tests the run that completes a course for students who send no request (DEC-153). The tests check the causes of the run, and for which
+ * students it completes the course.
  */
 import { expect } from 'chai';
 import {
@@ -88,7 +88,7 @@ describe('a withdrawal of the last open lesson', () => {
     },
   };
   for (const [how, take] of Object.entries(takings)) {
-    it(`completes the course by a run, once, with its certificate: ${how}`, async () => {
+    it(`completes the course once and issues its certificate by a run, if the lesson is ${how}`, async () => {
       await start();
       expect(await wakesBy(club.id, take)).to.include(run());
       await expectCompleted(false);
@@ -101,7 +101,7 @@ describe('a withdrawal of the last open lesson', () => {
     });
   }
 
-  it('records facts with bulk priority, so that urgent facts of the club go first', async () => {
+  it('records facts with bulk priority, so that urgent facts of the club are handled earlier', async () => {
     await start();
     await publish(1, false);
     await judge(course.id);
@@ -117,7 +117,7 @@ describe('a withdrawal of the last open lesson', () => {
     ]);
   });
 
-  it('does not complete the course for a student with an open or undone lesson or an earlier completion', async () => {
+  it('completes no course of a student with an open lesson, an undone lesson or an earlier completion', async () => {
     await start();
     const lacking = await buildLearner(course);
     const undone = await buildLearner(course);
@@ -137,7 +137,7 @@ describe('a withdrawal of the last open lesson', () => {
     expect([await coursesOf(finisher.id), await certificates(finisher.id)]).to.deep.equal([1, 1]);
   });
 
-  it('begins no run and completes no student for a course without a published lesson', async () => {
+  it('begins no run and completes no course if the course has no published lesson', async () => {
     await start();
     await publish(1, false);
     expect(await wakesBy(club.id, () => publish(0, false))).to.deep.equal([]);
@@ -145,7 +145,7 @@ describe('a withdrawal of the last open lesson', () => {
     await expectCompleted(false);
   });
 
-  it('does not begin a run if an unpublished lesson, a title or the order changes', async () => {
+  it('does not begin a run if only an unpublished lesson, a title or the order changes', async () => {
     await start();
     const hidden = await buildLesson(course, { published: false });
     const woken = await wakesBy(club.id, async () => {
@@ -194,7 +194,7 @@ describe('changes while the run continues', () => {
     await expectCompleted(false);
   });
 
-  it('make the run wait for a lesson that is being published again, and complete no student', async () => {
+  it('make the run wait for a lesson that is being published again, and complete no course', async () => {
     await start();
     await publish(1, false);
     let running: Promise<CourseCompletionStep> | undefined;
@@ -248,7 +248,7 @@ describe('changes while the run continues', () => {
     }
   });
 
-  it('delay a withdrawal during a completion, and only the completion completes the course', async () => {
+  it('make a withdrawal wait for a completion, which alone completes the course', async () => {
     await start();
     const { publicUrl } = await testDeps();
     let withdrawn: Promise<unknown> | undefined;
@@ -271,7 +271,7 @@ describe('changes while the run continues', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('do not let a page of an earlier pass move or end a later pass', async () => {
+  it('restart the pass of the run, and the page of the old pass neither moves nor ends the new pass', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -342,7 +342,7 @@ describe('an access that is restored or extended', () => {
     await expectCompleted(true);
   });
 
-  it('makes one run wait for the later beginning of an access, also for two students', async () => {
+  it('makes one run wait for the later beginning of the access of one or two students', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);
@@ -359,7 +359,7 @@ describe('an access that is restored or extended', () => {
       );
     await give(learner.id, later);
     expect(await judge(course.id)).to.deep.equal({ done: false, at: later?.getTime() });
-    // A student with access from another source, who lost the access and gets it back earlier.
+    // A student who lost access from another source and gets this access back earlier.
     const source = await testDatabase();
     await source.query(
       `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
@@ -376,7 +376,7 @@ describe('an access that is restored or extended', () => {
     await expectCompleted(true);
   });
 
-  it('begins no run for a completed course or a course with an open lesson', async () => {
+  it('begins no run if the course is completed or has an open lesson', async () => {
     await start();
     const change = () =>
       inTransaction((tx) => changeEnd(tx, club.id, learner.enrollmentId, new Date(Date.now() + dayMs), new Date()));
@@ -386,7 +386,7 @@ describe('an access that is restored or extended', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('makes the run wait and then complete the course if access is granted during the look', async () => {
+  it('makes the run wait and then complete the course if access is granted while the run looks', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),
@@ -409,7 +409,7 @@ describe('an access that is restored or extended', () => {
 describe('a course of many students', function () {
   this.timeout(60_000);
 
-  it('is evaluated in steps of limited size, each of which continues after the step before', async () => {
+  it('is evaluated in steps of limited size, and each step continues after the previous step', async () => {
     await start();
     const many = 2 * judging.lookedAt + 3;
     const source = await testDatabase();

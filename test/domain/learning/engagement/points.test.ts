@@ -124,7 +124,7 @@ describe('points and levels', () => {
     );
   }).timeout(120_000);
 
-  it('store nothing of an award whose transaction fails, and allow the award to be repeated', async () => {
+  it('store nothing of an award if its transaction fails, and allow a second try', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

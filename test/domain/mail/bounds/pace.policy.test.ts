@@ -21,7 +21,7 @@ describe('the daily limits of mails (DEC-65)', () => {
     ['professional', 9, null],
     ['business', 9, null],
   ] as const)
-    it(`of a ${plan} club on day ${days} are ${most ?? 'as many as it likes'}`, () => {
+    it(`of a ${plan} club on day ${days} are ${most ?? 'unlimited'}`, () => {
       expect(mailsOfDay({ plan, createdAt: daysAgo(days) }, [10, 20, 40], today)).to.equal(most);
     });
 
@@ -30,10 +30,10 @@ describe('the daily limits of mails (DEC-65)', () => {
     ['of a new club and a new domain are those of the domain', 0, 0, 50],
     ['of a new club and an old domain are those of the club', 0, 9, 100],
     ['of an old club and a new domain are those of the domain', 9, 1, 150],
-    ['of a new club are the fewer of both', 0, 1, 100],
-    ['of an old club and an old domain have no bound', 9, 9, null],
-    ['of a new club without a domain are its own', 1, null, 200],
-    ['of an old club without a domain have no bound', 9, null, null],
+    ['of a new club are the lower of the two limits', 0, 1, 100],
+    ['of an old club and an old domain are unlimited', 9, 9, null],
+    ['of a new club without a domain are the limits of the club', 1, null, 200],
+    ['of an old club without a domain are unlimited', 9, null, null],
   ] as const)
     it(`${what} (CAMP-41)`, () => {
       const club = { plan: 'starter', createdAt: daysAgo(clubDays) } as const;
@@ -58,7 +58,7 @@ describe('the daily limits of mails (DEC-65)', () => {
 });
 
 describe('the limits of guesses at codes (DEC-61)', () => {
-  it('give a code five tries, and one try after twenty wrong codes in a day', () => {
+  it('allow five tries for a code, and one try after twenty wrong codes in a day', () => {
     expect([codeTries, wrongCodesADay]).to.deep.equal([5, 20]);
     expect([0, 1, 20, 21].map(triesNeeded)).to.deep.equal([1, 1, 1, 5]);
   });

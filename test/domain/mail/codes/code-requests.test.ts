@@ -1,4 +1,4 @@
-/** Ids of requests for a code that cause no mail (DEC-61). */
+/** Tests the ids of requests for a code that cause no mail (DEC-61). */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { codeRequestId, isUnmailedRequest, unmailedRequestId } from '../../../../domain/mail/codes/code-requests.ts';

@@ -36,14 +36,14 @@ async function issued(purpose: TokenPurpose) {
 describe('tokenText', () => {
   const vault = createVault(new Secret(randomBytes(32)));
 
-  it('gives 43 letters for a link and six digits for a code, and the same text for the same id', () => {
+  it('returns 43 letters for a link and six digits for a code, and one text for each id', () => {
     const id = newId();
     for (const purpose of mailed) expect(tokenText(vault, purpose, id), purpose).to.match(/^[\w-]{43}$/);
     expect(tokenText(vault, 'student_code', id)).to.match(/^\d{6}$/);
     expect(tokenText(vault, 'student_verify_email', id)).to.equal(tokenText(vault, 'student_verify_email', id));
   });
 
-  it('differs by purpose, id and master key', () => {
+  it('returns different texts for different purposes, ids and master keys', () => {
     const id = newId();
     const texts = [
       tokenText(vault, 'student_verify_email', id),
@@ -75,7 +75,7 @@ describe('spendToken', () => {
     });
   }
 
-  it('accepts only the requested purposes, and keeps a token when another was requested', async () => {
+  it('accepts only the requested purposes, and keeps a token of another purpose', async () => {
     const { text, spend } = await issued('student_invitation');
     expect(await spend(text, now, ['student_reset_password'])).to.equal('token_gone');
     expect(await spend(text, now, ['student_verify_email', 'student_invitation'])).to.be.an('object');

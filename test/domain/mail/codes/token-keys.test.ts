@@ -39,7 +39,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
   };
   const mailOf = async () =>
     (await db.one<{ id: Id }>(sql`SELECT id FROM transactional_mails WHERE student_id = ${student.id}`))?.id ?? '';
-  /** Runs one attempt, which the mail server accepts or refuses. @returns what the mail said */
+  /** Runs one attempt, which the mail server accepts or refuses. @returns whether the mail was sent, and its token and code */
   const attempt = async (vault: Vault, { at = 0, refused = false } = {}) => {
     let mailed: OutgoingMail | undefined;
     const step = await sendTransactionalMail(
@@ -79,11 +79,11 @@ describe('the mail of a one-time token, while the master key changes', () => {
       );
 
   for (const [who, issuer, sender] of [
-    ['issued before, sent when the new key is current', first, changed],
+    ['issued before the change, sent when the new key is current', first, changed],
     ['issued with the new key, sent by a process that cannot seal with it yet', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
-    it(`${who}: contains the same valid token at each attempt`, async () => {
+    it(`contains the same valid token at each attempt: ${who}`, async () => {
       await ask(issuer, 'student_reset_password');
       const refused = await attempt(issuer, { refused: true });
       const { isSent, token } = await attempt(sender, { at: minute });
@@ -92,14 +92,14 @@ describe('the mail of a one-time token, while the master key changes', () => {
       expect(await spend(token)).to.equal('token_gone');
     });
 
-  it('contains the token of an old release, which recorded no key, by its hash', async () => {
+  it('contains the token of an old release that recorded no key, which the hash identifies', async () => {
     await ask(first, 'student_reset_password');
     await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
     const { token } = await attempt(changed);
     expect(await spend(token)).to.equal(student.id);
   });
 
-  it('contains a new token of the current key if the old key is gone; the old token is invalid', async () => {
+  it('contains a new token of the current key if the old key is gone, and the old token is invalid', async () => {
     const id = await ask(first, 'student_reset_password');
     const { token } = await attempt(alone);
     expect(token).to.equal(tokenText(alone, 'student_reset_password', id ?? ''));
@@ -107,7 +107,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
     expect(await spend(token)).to.equal(student.id);
   });
 
-  it('is not sent after the token was spent, even if its key is gone', async () => {
+  it('is not sent after the token was spent, even if the key of the token is gone', async () => {
     const id = await ask(first, 'student_reset_password');
     await spend(tokenText(first, 'student_reset_password', id ?? ''));
     expect(await attempt(alone)).to.deep.equal({ isSent: true, token: undefined, code: undefined });
@@ -131,7 +131,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       ['from before', first, [first, openable, changed]],
       ['of the new key', changed, [openable, changed, alone]],
     ] as const)
-      it(`${who}: every process mails and accepts it`, async () => {
+      it(`${who} is mailed and accepted by every process`, async () => {
         const codeId = (await ask(issuer, 'student_code')) ?? '';
         const { code } = await attempt(openable);
         expect(code).to.equal(tokenText(issuer, 'student_code', codeId));
@@ -155,7 +155,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       expect(await enter(alone, codeId, code)).to.equal(student.id);
     });
 
-    it('derives a code of an old release, which recorded no key, from the current key', async () => {
+    it('derives the code of an old release that recorded no key from the current key', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
       const { code } = await attempt(first);

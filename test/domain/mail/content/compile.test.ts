@@ -67,7 +67,7 @@ describe('a compiled and rendered e-mail', () => {
     );
   });
 
-  it('has one direction; a block of the other direction and a whole list state theirs once', async () => {
+  it('states one direction for the document, and one for each block or list with the other direction', async () => {
     const blocks: EmailBlock[] = [
       { kind: 'heading', text: '{{student_first_name}} קשר' },
       { kind: 'text', text: 'Ahoy\n\n- קשר\n- Bowline\n   - x\n\nשלום **{{student_name}}**' },
@@ -87,7 +87,7 @@ describe('a compiled and rendered e-mail', () => {
     expect(inArabic).to.not.contain('text-align:left');
   });
 
-  it('has the copy’s address in each link of the HTML, and one tracking pixel', async () => {
+  it('has the tracking addresses of the copy in the links of the HTML, and one tracking pixel', async () => {
     const { html } = await rendered([
       { kind: 'text', text: '[a](https://example.com/?x=1&y=2) [m](mailto:crew@example.com)' },
       { kind: 'button', text: 'Begin', url: 'https://example.com/?n={{student_name}}' },
@@ -122,7 +122,7 @@ describe('a compiled and rendered e-mail', () => {
     );
   });
 
-  it('uses the fallback if the recipient has no value', async () => {
+  it('uses the fallback of a variable if the recipient has no value', async () => {
     const { text, subject } = await rendered(
       [{ kind: 'heading', text: '{{student_first_name}}|{{student_name|friend}}|{{student_email}}' }],
       { values: { student_name: ' ' } },
@@ -132,7 +132,7 @@ describe('a compiled and rendered e-mail', () => {
     expect(subject).to.equal('For you');
   });
 
-  it('keeps the subject on one line, whatever a name contains', async () => {
+  it('keeps the subject on one line for any name', async () => {
     const { subject } = await rendered(
       [{ kind: 'divider' }],
       { values: { student_name: 'A\r\nBcc: b@example.com\u2028x' } },
@@ -141,7 +141,7 @@ describe('a compiled and rendered e-mail', () => {
     expect(subject).to.equal('Hi A Bcc: b@example.com x');
   });
 
-  it('escapes any text: authors and names add no element, attribute or link', async () => {
+  it('escapes all texts, so that authors and names cannot add an element, attribute or link', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc.constantFrom(

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { CopiesToMake, RenderedCopy } from '../../../../domain/mail/content/email-thread.ts';
 import { cacheCopies } from '../../../../domain/mail/content/copy-cache.ts';
 
-describe('copies that are looked at', () => {
+describe('the cache of previewed copies', () => {
   const copies = (subject: string, more: Partial<CopiesToMake> = {}): CopiesToMake => ({
     content: { subject, blocks: [] },
     letterhead: { clubName: 'Club', postalAddress: 'Street 1', language: 'en' },

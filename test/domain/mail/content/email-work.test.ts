@@ -1,4 +1,4 @@
-/** The largest e-mails are validated and rendered in worker threads, and do not block the main thread. */
+/** Tests that the largest e-mails are validated and rendered in worker threads, and do not block the main thread. */
 import { expect } from 'chai';
 import type { EmailContent } from '../../../../domain/mail/content/email-content.ts';
 import { copiesInThread, judgeEmails } from '../../../../domain/mail/content/email-work.ts';
@@ -16,17 +16,17 @@ describe('work on large e-mails', () => {
     blocks: Array.from({ length: blocks }, () => ({ kind: 'text' as const, text })),
   });
   const isImage = () => false;
-  /** @returns what the work comes to, and for how long it held the thread, in milliseconds */
+  /** @returns the result of the work, and the milliseconds for which the work blocked the main thread */
   async function timed<Result>(work: () => Promise<Result>): Promise<{ result: Result; holdMs: number }> {
     await new Promise((resolve) => setTimeout(resolve, 5));
     holds.begin();
     const result = await work();
     return { result, holdMs: holds.longestMs() };
   }
-  /** Far more than the message to the thread costs, and far less than the work. */
+  /** This limit is far above the time for a message to the thread, and far below the time for the work. */
   const mostMs = 50;
 
-  it('describes the first 100 problems and counts all, without blocking the main thread', async () => {
+  it('describes the first 100 problems and counts all problems, without blocking the main thread', async () => {
     const content = email('{{'.repeat(5_000), 51);
     const all = contentProblems(content, { path: '$.content', isImage });
     expect(all).to.have.length(51 * 5_000);
@@ -41,7 +41,7 @@ describe('work on large e-mails', () => {
     expect(found?.problems.slice(0, 2).map(({ code }) => code)).to.deep.equal(['too_long', 'unclosed_variable']);
   });
 
-  it('reads a text of a million characters in a time that grows with its length', () => {
+  it('reads a text of a million characters in linear time', () => {
     for (const text of ['{{', '{{}}', '{{x ', '{{\n', '{{student_name}}'])
       expect(parseTemplate(text.repeat(1_000_000 / text.length)).parts.length).to.be.above(60_000);
   });

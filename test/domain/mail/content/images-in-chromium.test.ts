@@ -1,4 +1,4 @@
-/** The widths of an e-mail's images on the screens of a laptop and of a phone (DEC-158). */
+/** Tests the widths of an e-mail's images on the screens of a laptop and of a phone (DEC-158). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
@@ -42,7 +42,7 @@ describe('images of an e-mail in Chromium', () => {
     return { shown, overhang: await overhang(page) };
   };
 
-  it('have their own width, at most the width of the column', async () => {
+  it('have their original width, but at most the width of the column', async () => {
     expect(await shownAt(600)).to.deep.equal({
       shown: [
         ['icon', 24, 24],

@@ -10,7 +10,7 @@ const problems = (content: Partial<EmailContent>, path?: string) =>
 const withBlocks = (...blocks: EmailContent['blocks']): EmailContent => ({ subject: 'Knots', blocks });
 
 describe('contentProblems (CAMP-4)', () => {
-  it('finds none in one block of each kind', () => {
+  it('finds no problem in one block of each kind', () => {
     expect(
       problems({
         subject: 'Hello {{student_first_name|you}}',
@@ -47,7 +47,7 @@ describe('contentProblems (CAMP-4)', () => {
     ]);
   });
 
-  it('accepts 100 blocks of 10,000 characters and a subject of 200, and no more', () => {
+  it('accepts at most 100 blocks of 10,000 characters, and a subject of 200 characters', () => {
     const text = { kind: 'text', text: '😀'.repeat(10_000) } as const;
     const subject = 'x'.repeat(200);
     expect(problems({ subject, preheader: subject, blocks: Array.from({ length: 100 }, () => text) })).to.deep.equal(
@@ -80,18 +80,18 @@ describe('contentProblems (CAMP-4)', () => {
   ] as const) {
     it(`refuses ${JSON.stringify(url.slice(0, 40))} on a button and in Markdown`, () => {
       expect(problems(withBlocks({ kind: 'button', text: 'x', url }))).to.deep.equal([`$.blocks[0].url ${code}`]);
-      if (/[\s]/.test(url) || url.length > 100) return; // no link to Markdown, so text
+      if (/[\s]/.test(url) || url.length > 100) return; // Markdown does not read this as a link
       expect(problems(withBlocks({ kind: 'text', text: `[x](${url})` }))).to.deep.equal([`$.blocks[0].text ${code}`]);
     });
   }
 
-  it('checks a link whose variable has a fallback with spaces', () => {
+  it('checks a link that has a variable whose fallback contains spaces', () => {
     expect(problems(withBlocks({ kind: 'text', text: '[x](javascript:{{student_name|a b}})' }))).to.deep.equal([
       '$.blocks[0].text invalid_url',
     ]);
   });
 
-  it('refuses line breaks, unclosed and unknown variables, and other addresses to reply to', () => {
+  it('refuses line breaks, unclosed variables, unknown variables, and a bad address for replies', () => {
     expect(
       problems({
         subject: 'x\r\nBcc: y',
@@ -116,7 +116,7 @@ describe('contentProblems (CAMP-4)', () => {
 
   // A parser that tries every pairing of these marks takes seconds for a block, and minutes for an e-mail.
   for (const piece of ['_a*', '*a_ ', '[', '![[](', 'a\n- ', '**a'])
-    it(`reads 40 blocks of ${JSON.stringify(piece)} over and over within the time of a test`, () => {
+    it(`reads 40 blocks that repeat ${JSON.stringify(piece)} within the time limit of a test`, () => {
       const text = piece.repeat(10_000 / piece.length);
       const blocks = Array.from({ length: 40 }, () => ({ kind: 'text' as const, text }));
       expect(problems(withBlocks(...blocks))).to.deep.equal([]);
@@ -129,7 +129,7 @@ describe('contentProblems (CAMP-4)', () => {
   });
 
   for (const code of ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const)
-    it(`names the block of an image that cannot have a picture for e-mails: ${code}`, () => {
+    it(`names the block of an image if no picture for e-mails can be made: ${code}`, () => {
       const content = {
         subject: 'x',
         blocks: [{ kind: 'divider' as const }, { kind: 'image' as const, media_id: image }],

@@ -39,7 +39,7 @@ describe('variables in the texts of an e-mail', () => {
       expect(parseTemplate(text, 'there')).to.deep.equal({ parts, problems });
     });
 
-  it('quotes 40 characters at a problem', () => {
+  it('are quoted with at most 40 characters in a problem', () => {
     const messageOf = (text: string) => parseTemplate(text).problems[0]?.message;
     for (const letter of ['n', '🦀']) {
       expect(messageOf(`{{${letter.repeat(38)}`)).to.equal(unclosed(`{{${letter.repeat(38)}`).message);

@@ -22,7 +22,7 @@ describe('the result of a mail domain’s check (CAMP-40)', () => {
     expect(afterCheck(once, 'proven', later(2 * hour))).to.include({ statusSince: once.statusSince });
   });
 
-  it('starts no warm-up while the domain is not proven', () => {
+  it('does not start the warm-up before the domain is proven', () => {
     for (const answer of ['not proven', 'unanswered'] as const)
       expect(afterCheck(unproven, answer, later(hour))).to.include({ status: 'unproven', firstProvenAt: null });
   });
@@ -39,14 +39,14 @@ describe('the result of a mail domain’s check (CAMP-40)', () => {
     ]);
   });
 
-  it('ends a proof immediately if a record is gone, and keeps the warm-up at the next proof', () => {
+  it('ends a proof immediately if a record is gone, and does not restart the warm-up at the next proof', () => {
     const lapsed = afterCheck(proven, 'not proven', later(day));
     expect(lapsed).to.deep.include({ status: 'lapsed', statusSince: later(day), firstProvenAt: start });
     expect(lapsed.looksAt).to.deep.equal(later(day + hour));
     expect(afterCheck(lapsed, 'proven', later(2 * day))).to.deep.include({ status: 'proven', firstProvenAt: start });
   });
 
-  it('keeps the status without an answer, checks again in an hour, and ends it after three days', () => {
+  it('keeps the status if DNS does not answer, checks each hour, and ends a proof after three days', () => {
     const silent = afterCheck(proven, 'unanswered', later(3 * day - 1));
     expect(silent).to.deep.include({ status: 'proven', answeredAt: start, looksAt: later(3 * day - 1 + hour) });
     expect(afterCheck(silent, 'unanswered', later(3 * day))).to.include({ status: 'lapsed' });

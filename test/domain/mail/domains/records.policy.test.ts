@@ -10,7 +10,7 @@ import {
 describe('the records of a mail domain (CAMP-40)', () => {
   const own = { domain: 'mail.knots.example', selector: 'k1', publicKey: 'AAAA' };
 
-  it('are a key, a policy, and the platform’s mail servers if it has a name for them', () => {
+  it('are a key, a policy, and an SPF record if the platform has a name for its mail servers', () => {
     expect(recordsOf(own, 'spf.platform.example')).to.deep.equal([
       { kind: 'dkim', name: 'k1._domainkey.mail.knots.example', value: 'v=DKIM1; k=rsa; p=AAAA' },
       { kind: 'spf', name: 'mail.knots.example', value: 'v=spf1 include:spf.platform.example ~all' },
@@ -66,7 +66,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
   ] as const)
     it(`judges the policy ${JSON.stringify(texts)} as ${state}`, () => expect(dmarcState(texts)).to.equal(state));
 
-  it('searches the policy at the domain and at each parent, except the top-level domain', () => {
+  it('include a policy of the domain or of any parent, except the top-level domain', () => {
     expect(dmarcNames('mail.knots.example')).to.deep.equal(['_dmarc.mail.knots.example', '_dmarc.knots.example']);
   });
 });

@@ -71,7 +71,7 @@ describe('reports of SES (CAMP-15)', () => {
     });
   });
 
-  it('become a bounce if permanent, a soft bounce otherwise, or a complaint', () => {
+  it('become a bounce if permanent, a soft bounce if temporary, or a complaint', () => {
     const kindOf = (bounceType: string) => readSesReport(sesReport('Bounce', at, { mailId, bounceType }), now)?.kind;
     expect(['Permanent', 'Transient', 'Undetermined'].map(kindOf)).to.deep.equal([
       'bounced',
@@ -81,7 +81,7 @@ describe('reports of SES (CAMP-15)', () => {
     expect(readSesReport(sesReport('Complaint', at, { mailId }), now)?.kind).to.equal('complained');
   });
 
-  it('ignore opens and invalid reports, and use the current time for a missing time', () => {
+  it('are ignored if invalid or about opens, and get the current time if they state no time', () => {
     expect(readSesReport(sesReport('Open', at, { mailId }), now)).to.equal(undefined);
     for (const none of [
       '',
@@ -117,7 +117,7 @@ describe('messages of SNS (CAMP-15)', () => {
     return 'believed';
   };
 
-  it('are accepted with either version of the signature, with a subject and without', async () => {
+  it('are accepted with both versions of the signature, with and without a subject', async () => {
     for (const SignatureVersion of ['1', '2'] as const)
       for (const Type of ['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation'] as const)
         expect(await refusal(verify(sns.post({ Type, SignatureVersion }))), `${Type} ${SignatureVersion}`).to.equal(
@@ -128,7 +128,7 @@ describe('messages of SNS (CAMP-15)', () => {
     ).to.equal('believed');
   });
 
-  it('fetch the certificate once', async () => {
+  it('need one fetch of the certificate', async () => {
     const one = guard();
     sns.asked.length = 0;
     for (let count = 0; count < 3; count++) await one.verify(readSnsMessage(Buffer.from(sns.post({}))), now);
@@ -159,7 +159,7 @@ describe('messages of SNS (CAMP-15)', () => {
     expect(await refusal(verify(sns.post({}), new Date(now.getTime() - 3 * day)))).to.equal('signature_invalid');
   });
 
-  it('are refused without a fetch if an address does not belong to SNS', async () => {
+  it('are refused before any fetch if an address does not belong to SNS', async () => {
     sns.asked.length = 0;
     const file = '/SimpleNotificationService-0.pem';
     for (const SigningCertURL of [
@@ -189,7 +189,7 @@ describe('messages of SNS (CAMP-15)', () => {
     expect(sns.asked).to.deep.equal([]);
   });
 
-  it('are malformed without a signed value', () => {
+  it('are malformed if a signed value is missing', () => {
     const good = JSON.parse(sns.post({ Type: 'SubscriptionConfirmation' })) as Record<string, unknown>;
     const bad = [
       '',

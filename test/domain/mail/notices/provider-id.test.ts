@@ -4,7 +4,7 @@ import { providerIdIn } from '../../../../domain/mail/notices/mail-event.policy.
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 describe("a provider's id in the reply of a mail server", () => {
-  it('equals the match of a simple pattern', () => {
+  it('equals the match of a simple regular expression', () => {
     const pattern = /^250\b.*?\b(?:ok|queued as|id=)[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?\s*$/i;
     const pieces = ['ok', 'Ok', 'queued as', 'id=', ' ', ':', '<', '>', '\n', 'abcdefgh', 'x', '=', '\u2028'];
     fc.assert(

@@ -19,11 +19,11 @@ const hour = 3_600_000;
 const kinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 const recipients = 3;
 
-/** An event that a provider reports of a mail. */
+/** An event that a provider reports about a mail. */
 interface ReportedEvent {
   place: number;
   kind: (typeof kinds)[number];
-  /** Minutes from the start of the sending; some before it. */
+  /** Minutes after the start of the sending. A negative number is before the start. */
   at: number;
 }
 
@@ -42,7 +42,7 @@ const answers: readonly HandOver[] = [
   { kind: 'refused', permanent: false, reply: '451 later' },
   { kind: 'refused', permanent: true, reply: '550 no' },
 ];
-/** Some requests arrive during the hand-over of a mail, the others after it; one request arrives twice. */
+/** Some requests arrive during the hand-over of a mail, the other requests after the hand-over. One request arrives twice. */
 const run = fc.record({
   answers: fc.array(fc.constantFrom(...answers), { minLength: recipients, maxLength: recipients }),
   early: fc.array(fc.array(request, { maxLength: 2 }), { minLength: recipients, maxLength: recipients }),
@@ -140,7 +140,7 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
           sql`SELECT id FROM mails WHERE campaign_id = ${campaignId} ORDER BY seq`,
         );
         mailIds = rows.map(({ id }) => id);
-        // A provider cannot report a mail that was not handed over yet.
+        // A provider cannot report a mail before its hand-over.
         for (const events of early[place] ?? []) await note(events.filter((one) => one.place <= place));
         place += 1;
         return outcomes[place - 1] ?? { kind: 'unknown' };

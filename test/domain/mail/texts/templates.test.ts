@@ -28,7 +28,7 @@ const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
 
 describe('mail templates', () => {
   for (const name of names) {
-    it(`${name}: greets by name, and contains its link (text, HTML) or its code (text)`, () => {
+    it(`${name}: greets by name, and contains its link in text and HTML, or its code in the text`, () => {
       const { subject, text, html } = rendered(name, context);
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
@@ -48,7 +48,7 @@ describe('mail templates', () => {
     });
   }
 
-  it('greet without a name if the recipient did not choose the name', () => {
+  it('greet without a name if no name of the recipient is known', () => {
     expect(rendered('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
   });
 
@@ -68,7 +68,7 @@ describe('mail templates', () => {
     }
   });
 
-  it('state that nothing happens when the recipient ignores them', () => {
+  it('state that the recipient can ignore the mail', () => {
     for (const name of ['student_verify_email', 'student_reset_password', 'administrator_verify_email'] as const) {
       expect(rendered(name, context).text, name).to.include('you can ignore this message');
     }

@@ -17,7 +17,7 @@ describe('tokens of tracked mails (CAMP-13)', () => {
     expect(readOpeningToken(vault, openingToken(vault, followed.mailId))).to.equal(followed.mailId);
   });
 
-  it('are invalid with any changed bit, for another use or key, longer, or in another spelling', () => {
+  it('are invalid with a changed bit, another use, another key, extra characters or another spelling', () => {
     const token = linkToken(vault, followed);
     const bytes = Buffer.from(token, 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -42,7 +42,7 @@ describe('visits of machines (CAMP-13)', () => {
     header: (name: string) => headers[name] ?? '',
   });
 
-  it('are recognized by their method, and by their user agent or its absence', () => {
+  it('are recognized by their method, by their user agent, and by a missing user agent', () => {
     expect(isMachine(visit({ 'user-agent': browser }, 'HEAD'))).to.equal(true);
     for (const agent of [
       '',
@@ -86,7 +86,7 @@ describe('clicks of machines (CAMP-13)', () => {
     expect(judgeClick([first], { linkId: 'one', machine: false, at: 1 })).to.deep.equal({ machine: false, turned: [] });
   });
 
-  it('do not change a click that a person made long before', () => {
+  it('do not include a click that a person made long before', () => {
     const known: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 10_000 };
     expect(judgeClick([known], { linkId: 'two', machine: false, at: 10_001 })).to.deep.equal({
       machine: true,
@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('leave to persons exactly the links without another click nearby, in any order of events', () => {
+  it('exclude exactly the links without another click nearby, for any order of events', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

@@ -1,10 +1,10 @@
-/** The hourly limit of a club's mails of one template to one address (DEC-141). */
+/** Tests the hourly limit of a club's mails of one template to one address (DEC-141). */
 import { expect } from 'chai';
 import { withheldUntil } from '../../../../domain/mail/transactional/request-bounds.policy.ts';
 
 const minute = 60_000;
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12) + minutes * minute);
-/** @param mails their minutes, the oldest first */
+/** @param mails the minutes at which mails were requested, the oldest first */
 const until = (mails: readonly number[], now: number) => withheldUntil(mails.map(at).toReversed(), at(now))?.getTime();
 
 describe('the hourly limit of mails (DEC-141)', () => {

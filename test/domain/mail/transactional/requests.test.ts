@@ -36,7 +36,7 @@ describe('mail requests', () => {
   const mailRows = async (studentId: string) =>
     (await testDatabase()).manager.countBy(TransactionalMail, { studentId });
 
-  it('write the mail, its token and its wake in one transaction', async () => {
+  it('write the mail, the token and the wake in one transaction', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const before = await rowCounts();
@@ -72,7 +72,7 @@ describe('mail requests', () => {
     expect(await priorityOf('student_invitation', 2)).to.deep.equal([2, 2]);
   });
 
-  it('allow 5 mails of a template per hour and address, then one per ten minutes, in sliding windows', async () => {
+  it('allow 5 mails per template, address and sliding hour, then one mail per ten minutes', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const sentAfter: number[] = [];
@@ -109,7 +109,7 @@ describe('mail requests', () => {
   for (const [what, change] of Object.entries({
     failed: `status = 'failed', attempt_count = 5`,
     canceled: `status = 'canceled'`,
-    'withdrawn before they were sent': `token_id = NULL`,
+    'withdrawn before the sending': `token_id = NULL`,
   }))
     it(`do not count mails that are ${what}`, async () => {
       const source = await testDatabase();
@@ -133,7 +133,7 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.have.length(5);
   });
 
-  it('count a mail from the time of its hand-over', async () => {
+  it('count a mail in the hour after its hand-over', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -146,7 +146,7 @@ describe('mail requests', () => {
     expect(await mailRows(student.id)).to.equal(6);
   });
 
-  it('send a mail despite many earlier requests for the address without an account', async () => {
+  it('send a mail despite many requests from the time when the address had no account', async () => {
     const { db, vault } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
@@ -159,7 +159,7 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_reset_password']);
   });
 
-  it('write 5 rows an hour for an address without account, then one per ten minutes', async () => {
+  it('write 5 rows per hour for an address without an account, then one row per ten minutes', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const email = `${newId()}@example.com`;
@@ -181,7 +181,7 @@ describe('mail requests', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('wait above the limit if the club sends on its own initiative, one by one and in bulk', async () => {
+  it('are delayed, not refused, above the limit if the club invites one student or many students', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -209,7 +209,7 @@ describe('mail requests', () => {
     expect(dueTimes).to.deep.equal([{ at: new Date(start.getTime() + 24 * minute) }, { at }]);
   });
 
-  it('write only a canceled mail without token and wake for an unknown address', async () => {
+  it('write only a canceled mail, without a token or a wake, for an unknown address', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const before = await rowCounts();

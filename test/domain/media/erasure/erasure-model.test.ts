@@ -1,4 +1,4 @@
-/** After any sequence of actions on an upload, the bucket and the record agree with the model of the rules. */
+/** Compares the bucket and the record of an upload with a model of the rules, after any sequence of actions. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { purgeStudentFromMedia, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -12,7 +12,7 @@ import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** A file of the library is removed, and an image is removed with its student. */
+/** The library file is removed alone. The image is removed with its student. */
 const files = {
   library: { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') },
   image: { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) },
@@ -91,7 +91,7 @@ describe('erasure of uploads, compared with a model', () => {
       fc.asyncProperty(happening, async ([purpose, further]) => {
         const world = await buildWorld(purpose);
         const { club, mediaId, model, good } = world;
-        // Time changes ready files, so the file is made ready first instead of at a random step.
+        // Time changes only ready files. So the test makes the file ready first, instead of at a random step.
         for (const step of further.includes('days') ? ['put good', 'complete', ...further] : further) {
           await steps[step]?.(world);
           expect(await filesOf(club), step).to.have.length(model.stored ? 1 : 0);
@@ -106,7 +106,7 @@ describe('erasure of uploads, compared with a model', () => {
         const store = await testObjectStore();
         const original = `media/${club.id}/${mediaId}`;
         if (purpose === 'library') return void expect(await store.read(original, 0, good.length)).to.deep.equal(good);
-        // Only the picture of an image for agents is kept (MED-22).
+        // For an image for agents, only its picture is kept (MED-22).
         expect(await store.size(original)).to.equal(0);
         const pictureKeys = (await keysOf(club))
           .filter((key) => key !== mediaId)

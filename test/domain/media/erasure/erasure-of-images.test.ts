@@ -1,4 +1,4 @@
-/** Images that students show to agents are erased with their student, or a week after no question shows them. */
+/** Tests that images that students show to agents are erased with their student, or after a week without a question. */
 import { expect } from 'chai';
 import { newId } from '../../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -86,7 +86,7 @@ describe('erasure of images for agents', () => {
       return { id: media.id, readyAt: at.getTime() };
     }
 
-    it('erases the image a week after it became ready; then a question cannot use it', async () => {
+    it('erases the image a week after it became ready, and no later question can use the image', async () => {
       const { id, readyAt } = await readyImage();
       await eraseAll(new Date(readyAt + week - 1));
       expect(await leftOf(club, id)).to.deep.equal(['ready key due', [id]]);
@@ -108,7 +108,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('keeps an image that was shown after the round selected it; a question cannot use an erased image', async () => {
+    it('keeps an image that is shown after the round selected it, and refuses an erased image', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await beforeErasing(first.id, async () => {
@@ -119,7 +119,7 @@ describe('erasure of images for agents', () => {
       expect([await mediaState(first.id), await mediaState(second.id)]).to.deep.equal(['ready removed', 'ready key']);
     });
 
-    it('is deferred while the store fails; a question cannot use the image meanwhile', async () => {
+    it('is deferred while the store fails, and no question can use the image', async () => {
       const { id } = await readyImage();
       const late = later(week + minute);
       await eraseDue(await withoutErasing(club.id), late);

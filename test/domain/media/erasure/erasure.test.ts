@@ -1,4 +1,4 @@
-/** Files that never arrive, fail or are removed are erased from the bucket, whatever fails meanwhile. */
+/** Tests that files that never arrive, fail or are removed are erased from the bucket, despite other failures. */
 import { expect } from 'chai';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -40,11 +40,11 @@ describe('erasure of files', () => {
       expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
     });
 
-    it('is repeated at growing intervals until no upload can arrive; then the row has no key', async () => {
+    it('is repeated at growing intervals until no upload can arrive, and then removes the key from the row', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await eraseAll(afterTheEnd(upload, hour));
       for (const hours of [2, 4, 8, 16, 24]) {
-        await put(upload, notes.bytes); // by the store's own clock the address is still valid
+        await put(upload, notes.bytes); // by the clock of the store, the address is still valid
         await eraseAll(afterTheEnd(upload, hours * hour - 1));
         expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired key due', [media.id]]);
         await eraseAll(afterTheEnd(upload, hours * hour));
@@ -72,11 +72,11 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
     });
 
-    it('erases a late file in less time than its delay after the address expired', async () => {
+    it('erases a late upload soon: the wait is shorter than the delay of the upload', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       await eraseAll(afterTheEnd(upload, 5 * minute));
-      await put(upload, notes.bytes); // like a slow request that started in time
+      await put(upload, notes.bytes); // like a slow request that started before the address expired
       await eraseAll(afterTheEnd(upload, 10 * minute));
       expect(await filesOf(club)).to.deep.equal([]);
     });
@@ -102,7 +102,7 @@ describe('erasure of files', () => {
       await removeMedia(away, club.id, ready.id, now);
       expect(await mediaState(ready.id)).to.equal('ready removed key due');
       expect((await eraseDue(away, now)).refused).to.equal(1);
-      expect((await eraseDue(await mediaDeps(), now)).erased).to.equal(0); // it is due again in five minutes
+      expect((await eraseDue(await mediaDeps(), now)).erased).to.equal(0); // the erasure is due again in five minutes
       expect(await filesOf(club)).to.have.members([ready.id, kept.id]);
       await eraseAll(later(5 * minute));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready removed key due', [kept.id]]);
@@ -118,7 +118,7 @@ describe('erasure of files', () => {
       expect(await filesOf(club)).to.deep.equal([stuck.id]);
     });
 
-    it('is deferred for a file that failed at its completion', async () => {
+    it('is deferred for a file whose completion failed', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const away = await withoutErasing(club.id);
       const outcome = await completed({ clubId: club.id }, media.id, { deps: away });
@@ -156,7 +156,7 @@ describe('erasure of files', () => {
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('wins after the deadline: the upload has expired', async () => {
+    it('takes precedence after the deadline, so that the upload has expired', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');
@@ -183,7 +183,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['ready key', [media.id]]);
     });
 
-    it('happens immediately if two completions find forbidden content', async () => {
+    it('happens immediately if two concurrent completions find forbidden content', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const outcome = await completedWhile(media.id, () => completed({ clubId: club.id }, media.id));
       expect(outcome).to.equal('failed content_not_allowed');

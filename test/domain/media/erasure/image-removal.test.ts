@@ -1,4 +1,4 @@
-/** The images of deleted conversations are found by an index, because the student is locked meanwhile. */
+/** Tests that the images of deleted conversations are found by an index, because the student is locked during the search. */
 import { expect } from 'chai';
 import type { EntityManager } from 'typeorm';
 import { Queries, Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ async function buildShowing(db: Queries, images: number): Promise<Id> {
   return conversationId;
 }
 
-/** @returns the plans of the statements of `work`, which are also executed */
+/** @returns the plans of the statements that `work` executes */
 async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void>): Promise<string[]> {
   const plans: string[] = [];
   const query = async (statement: string, parameters: unknown[]) => {

@@ -1,4 +1,4 @@
-/** The detected type of a file: by its content, from as few bytes as possible. */
+/** Tests the detection of a file’s type from its content, with as few bytes as possible. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -82,7 +82,7 @@ function zip(names: readonly string[], first = ''): Buffer {
 }
 
 describe('the type of a file', () => {
-  it('is detected by the content of PDF, DOCX, PPTX and images, whatever type is announced', async () => {
+  it('is detected by the content of PDF, DOCX, PPTX and images, for any announced type', async () => {
     const files: [string, Buffer][] = [
       [pdfType, await pdf('Knots')],
       [docxType, await docx('Knots')],
@@ -97,7 +97,7 @@ describe('the type of a file', () => {
     }
   });
 
-  it('is the announced type for text in UTF-8 or marked UTF-16; other encodings are rejected', async () => {
+  it('is the announced type for text in UTF-8 or UTF-16 with a mark, and no other encoding is accepted', async () => {
     for (const announced of textTypes) {
       for (const text of [
         'a',
@@ -178,7 +178,7 @@ describe('the type of a file', () => {
     });
   });
 
-  it('is PDF if the header is not at the first byte, and Markdown for text about PDF', async () => {
+  it('is PDF even if the header is not at the first byte, and Markdown for a text about PDF', async () => {
     const late = Buffer.concat([Buffer.from('\r\nMIME-Version: 1.0\r\n'), await pdf('Knots')]);
     expect(await found(late, pdfType)).to.include({ mime: pdfType });
     expect(await found(Buffer.from('A PDF begins with %PDF-1.7'), 'text/markdown')).to.include({
@@ -196,7 +196,7 @@ interface Described {
 }
 
 describe('the announced types', () => {
-  it('are the same in the contract of the library as the types of contents', () => {
+  it('are the same in the contract and in the list of accepted types', () => {
     const schemas = closedDocument(contractDocument).components.schemas as Record<string, Described | undefined>;
     expect(schemas['MediaCreation']?.properties?.['mime']?.enum).to.deep.equal(contentTypes);
   });
@@ -224,7 +224,7 @@ describe('the size of a file', () => {
     expect(await found(more, 'image/png')).to.include({ mime: 'image/png' });
   });
 
-  it('does not matter: of 100 MB some hundred kilobytes are read in few requests', async () => {
+  it('does not increase the reads: a file of 100 MB needs a few requests and some hundred kilobytes', async () => {
     const text = Buffer.alloc(100 * megabyte, 'knots and bends\n');
     expect(await found(text, 'text/plain')).to.include({ mime: 'text/plain', read: 128 * 1_024, requests: 2 });
     const names = ['[Content_Types].xml', ...Array.from({ length: 2_000 }, (_, at) => `word/media/image${at}.png`)];
@@ -256,7 +256,7 @@ describe('an archive', () => {
     expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
     const tooMany = await found(zip([...parts, ...names, 'one more']), docxType);
     expect(tooMany).to.include({ error: 'content_not_allowed' });
-    expect(tooMany.requests, 'the head, and the end of the directory').to.equal(2);
+    expect(tooMany.requests, 'the reads are the head of the file and the end of the directory').to.equal(2);
     expect(await found(zip([...parts, ...names, 'one more']), zipType)).to.include({ error: 'content_not_allowed' });
     expect(await found(archiveOfManyEntries(), zipType)).to.include({ error: 'content_not_allowed' });
   });
@@ -268,7 +268,7 @@ describe('an archive', () => {
     expect(await found(lying, zipType)).to.include({ mime: zipType });
   });
 
-  it('gets its type from its parts or first entry, and is a plain archive only if announced so', async () => {
+  it('gets its type from its parts or first entry, and is a plain archive only if announced as one', async () => {
     const archives: Record<string, Buffer> = {
       [docxType]: await docx('Knots'),
       [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),
@@ -297,7 +297,7 @@ describe('an office file whose main part has an unusual name', () => {
   const packed = (parts: Record<string, string>) => Buffer.from(packageOf(parts));
   const document = { 'word/document2.xml': '<a/>' };
 
-  it('is detected by its relation or content types, in upper or lower case, with few requests', async () => {
+  it('is detected by its relation or content types, in any letter case and with few requests', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, [string, Buffer]> = {
       'a relative target': [docxType, packed({ ...named, ...relation('word/document2.xml'), ...document })],
@@ -348,7 +348,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is a plain archive if it only contains such a file, is a template or has macros', async () => {
+  it('is a plain archive if it contains an office file, is a template or has macros', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, Buffer> = {
       'parts in a folder': packed({ 'a/[Content_Types].xml': '', 'a/word/document.xml': '' }),
@@ -372,7 +372,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is a plain archive if a naming part is longer than a megabyte, or than it states', async () => {
+  it('is a plain archive if a part with types is over a megabyte, or longer than its stated size', async () => {
     const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
     const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
     const entries = [{ name: 'word/document2.xml', content: '' }];
@@ -382,7 +382,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('fails if the store fails, and is not judged as a plain archive', async () => {
+  it('causes an error if the store fails, and is not judged as a plain archive', async () => {
     const bytes = packed({
       ...types({ 'word/document2.xml': word }),
       'x.bin': randomBytes(300_000).toString('latin1'),
@@ -445,7 +445,7 @@ describe('audio and video', () => {
 describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is SVG by its root element if announced so, and otherwise a text', async () => {
+  it('is SVG by its root element if announced as SVG, and otherwise a text', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
@@ -476,7 +476,7 @@ describe('the identification of a file', () => {
   const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
     identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
-  it('ends at the limits of its thread: an image is then broken, and a document not allowed', async () => {
+  it('ends at the time limit of its thread, with a broken image or a forbidden document', async () => {
     const threads = identificationThreads({ ...identificationRules, workMs: 0 });
     const ended = async (mime: string, bytes: Buffer) => {
       const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, threads });
@@ -490,7 +490,7 @@ describe('the identification of a file', () => {
   it('ends at the limits of its heap and of its buffers', async () => {
     const bytes = png(40, 30);
     const store = storeOf(bytes);
-    // Long enough for a measurement of the memory.
+    // The time is long enough for a measurement of the memory.
     const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
     for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
       const threads = identificationThreads({ ...identificationRules, ...changed });
@@ -514,15 +514,15 @@ describe('the identification of a file', () => {
         (reason: unknown) => reason,
       );
       expect(error, `read ${failsAt}`).to.have.property('message', 'The store is away.');
-      expect(reads, 'it stops at the failed read').to.equal(failsAt + 1);
+      expect(reads, 'the identification stops at the failed read').to.equal(failsAt + 1);
     }
   });
 
-  it('returns undefined for a file that is erased meanwhile', async () => {
+  it('returns undefined if the file is erased during the identification', async () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('has two permits with up to three cores, three with four cores, and four with more cores', () => {
+  it('has two permits with up to three cores, three permits with four cores, and otherwise four', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

@@ -1,4 +1,4 @@
-/** Complete, cut and damaged images of every type. */
+/** Tests complete, cut and damaged images of every type. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
@@ -17,7 +17,7 @@ const types = Object.keys(pictures) as ImageType[];
 const side = fc.integer({ min: 1, max: 16_000 });
 
 describe('a complete image', () => {
-  it('has the width and height with which it was made', () => {
+  it('has the width and height with which the test made it', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), side, side, (type, width, height) => {
         expect(measureImage(type, pictures[type](width, height))).to.deep.equal({ width, height, isAnimated: false });
@@ -33,7 +33,7 @@ describe('a complete image', () => {
     expect(measureImage('image/webp', webp(2, 2, true))?.isAnimated).to.equal(true);
   });
 
-  it('may be followed by other bytes, as cameras write them', () => {
+  it('may be followed by other bytes, which some cameras append', () => {
     for (const type of types) {
       const bytes = Buffer.concat([pictures[type](4, 5), Buffer.from('ftypmp42 and a film')]);
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 4, height: 5, isAnimated: false });
@@ -87,7 +87,7 @@ describe('an image with false data', () => {
       ['image/gif', gif(3, 3), 10, 0xff], // a colour table
       ['image/webp', webp(3, 3), 7, 0x7f],
       ['image/webp', webp(3, 3), 19, 0x7f],
-      ['image/webp', webp(3, 3), 37, 0x7f], // the picture's chunk, which is the last
+      ['image/webp', webp(3, 3), 37, 0x7f], // the chunk of the picture, which is the last chunk
     ];
     for (const [type, bytes, at, value] of lying) {
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
@@ -96,7 +96,7 @@ describe('an image with false data', () => {
     }
   });
 
-  it('is refused without a size, or with a size of zero', () => {
+  it('is refused if its size is missing or zero', () => {
     expect(measureImage('image/png', png(0, 3))).to.equal(undefined);
     expect(measureImage('image/gif', gif(3, 0))).to.equal(undefined);
     expect(measureImage('image/jpeg', jpeg(3, 0))).to.equal(undefined);
@@ -117,7 +117,7 @@ describe('an image with false data', () => {
       const withParts = (count: number) => {
         const parts = Array.from({ length: count }, () => part);
         const whole = Buffer.concat([bytes.subarray(0, at), ...parts, bytes.subarray(at)]);
-        if (type === 'image/webp') whole.writeUInt32LE(whole.length - 8, 4); // the container states its length
+        if (type === 'image/webp') whole.writeUInt32LE(whole.length - 8, 4); // the container states the length
         return whole;
       };
       expect(measureImage(type, withParts(16_000)), type).to.deep.equal({ width: 3, height: 3, isAnimated: false });
@@ -134,7 +134,7 @@ describe('an image with false data', () => {
     expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
   });
 
-  it('does not include simple WebP images of a real encoder, lossy and lossless', () => {
+  it('does not include lossy or lossless simple WebP images of a real encoder', () => {
     const simple = (name: string, data: string) => {
       const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
       bytes.writeUInt32LE(bytes.length - 8, 4);
@@ -174,7 +174,7 @@ describe('an incomplete image', () => {
     expect(measureImage('image/jpeg', Buffer.from('ffd8ffd9', 'hex'))).to.equal(undefined);
   });
 
-  it('never causes an exception, whatever its bytes are', () => {
+  it('never causes an exception, for any bytes', () => {
     const marks = types.map((type) => pictures[type](9, 9).subarray(0, 20));
     fc.assert(
       fc.property(

@@ -4,7 +4,7 @@ import { identifyContent } from '../../../../domain/media/formats/file-content.t
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** Detects the same with a pattern, in which a comment ends at the first `-->`. Its time is not linear, so it is only for small inputs. */
+/** A regular expression with the same result as the detection. A comment ends at the first `-->`. The time of this expression is not linear, so it is only for small inputs. */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 
@@ -39,7 +39,7 @@ describe('the root of a drawing', () => {
     expect(others.filter((other) => beginsAsSvg(other))).to.deep.equal([]);
   });
 
-  it('is found exactly if an equivalent pattern finds it', () => {
+  it('is found if and only if an equivalent regular expression finds it', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...fragments), { maxLength: 8 }), (parts) => {
         const head = parts.join('');
@@ -71,7 +71,7 @@ describe('the detection of a file’s type', () => {
     '\u0089PNG\r\n\u001a\n', '\u00ff\u00d8\u00ff', '\u00ff', 'RIFF', 'RIFF\u0000\u0000\u0000\u0000WEBP', '\u0000\u0000\u0000\u0008ftypavif', '\u0000', ' ', '\u00c3',
   ]; // prettier-ignore
 
-  it('needs a time that grows linearly with the bytes, whatever the file repeats', async () => {
+  it('needs a time that grows linearly with the bytes, for any repeated content', async () => {
     for (const announced of types)
       for (const mark of marks) {
         const inputOf = (size: number) => Buffer.from(manyTimes(mark, { end: 'x' })(size), 'latin1');
@@ -86,7 +86,7 @@ describe('the detection of a file’s type', () => {
           return { bytes: reads.reduce((sum, length) => sum + length, 0), reads: reads.length };
         };
         const [small, large] = [await workOf(100_000), await workOf(1_600_000)];
-        // Beside the pieces at both ends, an image is read twice, and an archive in at most 64 reads.
+        // Besides the pieces at the two ends, an image is read twice, and an archive with at most 64 reads.
         expect(large.bytes, `${announced} ${mark}`).to.be.at.most(
           Math.max(2 * 1_600_000 + 3 * 65_536, 20 * small.bytes),
         );

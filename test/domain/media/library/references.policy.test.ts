@@ -6,7 +6,7 @@ import { externalIdOf } from '../../../../domain/media/library/references.policy
 const id = 'dQw4w9WgXc-';
 
 describe('references to content elsewhere (MED-3, MED-9)', () => {
-  it('accepts ids and pasted addresses of the first video site, and keeps the id', () => {
+  it('accept ids and pasted addresses of the first video site, and contain only the id', () => {
     const pasted = [
       id,
       ` ${id} `,
@@ -23,7 +23,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const text of pasted) expect(externalIdOf('videosite1', text), text).to.equal(id);
   });
 
-  it('accepts ids and pasted addresses of the second video site, with the key of an unlisted video', () => {
+  it('accept ids and pasted addresses of the second video site, with the key of an unlisted video', () => {
     const pasted: [string, string][] = [
       ['76979871', '76979871'],
       ['https://vimeo.com/76979871', '76979871'],
@@ -36,7 +36,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const [text, storedId] of pasted) expect(externalIdOf('videosite2', text), text).to.equal(storedId);
   });
 
-  it('accepts ids and addresses of the protected player, and addresses of other content', () => {
+  it('accept ids and addresses of the protected player, and addresses of other content', () => {
     expect(externalIdOf('protectedvideo', 'a1b2-c3_d4')).to.equal('a1b2-c3_d4');
     const address = 'https://player.example.com.br/embed/?v=1';
     expect(externalIdOf('protectedvideo', address)).to.equal(address);
@@ -46,7 +46,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('external', 'https://nós.example.org/')).to.equal('https://xn--ns-5ja.example.org/');
   });
 
-  it('refuses addresses of other hosts, and pages without a video, for a video site', () => {
+  it('refuse addresses of other hosts, and pages without a video, for a video site', () => {
     const hostile = [
       `https://www.youtube.com.evil.example/watch?v=${id}`,
       `https://evil.example/watch?v=${id}`,
@@ -67,7 +67,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('videosite2', 'https://vimeo.com/76979871/../../x')).to.equal(undefined);
   });
 
-  it('refuses scripts, names of private networks, and IP addresses', () => {
+  it('refuse scripts, names of private networks, and IP addresses', () => {
     const hostile = [
       'javascript:alert(1)',
       'data:text/html,<script>alert(1)</script>',
@@ -105,12 +105,12 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
         expect(externalIdOf(provider, text), text).to.equal(undefined);
   });
 
-  it('accepts host names that start or end with digits, which are not IP addresses', () => {
+  it('accept host names that start or end with digits, which are not IP addresses', () => {
     for (const address of ['https://3d.knots.org/', 'https://knots.xn--45q1/', 'https://1.2.knots.x1/'])
       expect(externalIdOf('external', address), address).to.equal(address);
   });
 
-  it('accepts pasted and stored addresses of up to 2,048 characters', () => {
+  it('accept pasted and stored addresses of up to 2,048 characters', () => {
     const address = `https://knots.org/${'a'.repeat(2_030)}`;
     expect(address).to.have.length(2_048);
     expect(externalIdOf('external', address)).to.equal(address);
@@ -121,7 +121,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('videosite1', video.padEnd(2_048, 'a'))).to.equal(id);
   });
 
-  it('stores only ids and https addresses, and does not change a stored value that is entered again', () => {
+  it('contain only ids and https addresses, and do not change if a stored value is entered again', () => {
     const part = fc.constantFrom(
       'https://',
       'youtu.be/',

@@ -1,4 +1,4 @@
-/** Older files that newer rules examine again (MED-30), and students' submissions (MED-24). */
+/** Tests older files that newer rules examine again (MED-30), and videos in submissions of students (MED-24). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -70,7 +70,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('of an old release gets that size later, once; its pictures stay', async () => {
+    it('of an old release gets its size after rotation later, once, and keeps its pictures', async () => {
       const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);
@@ -86,7 +86,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('in a submission or a post also gets that size', async () => {
+    it('in a submission or a post also gets its size after rotation', async () => {
       for (const purpose of ['assignment', 'post']) {
         const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
         await alter('media', id, { purpose, owner_id: student.id, examined: 0, width: 400, height: 200 });
@@ -113,7 +113,7 @@ describe('files that newer rules examine again (MED-30)', function () {
   });
 
   describe('a video of the library', () => {
-    it('shows whether its MP4 is pending, made or impossible', async () => {
+    it('shows whether its MP4 is `pending`, `made` or `impossible`', async () => {
       const { media } = await uploadBytes(
         { club },
         { fileName: 'k.mov', mime: 'video/quicktime', bytes: await realVideo('320x240', { format: 'mov' }) },
@@ -140,7 +140,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(body.data).to.include({ kind: 'video', status: 'ready' }).and.to.not.have.property('mp4');
     });
 
-    it('is pending without ffmpeg, and while an old video waits for newer rules', async () => {
+    it('has a pending MP4 without ffmpeg, and while an old video waits for newer rules', async () => {
       const bytes = await realVideo('320x240', { format: 'mov' });
       const { media } = await uploadBytes({ club }, { fileName: 'k.mov', mime: 'video/quicktime', bytes });
       await sayingArrived({ club }, media.id);
@@ -156,12 +156,12 @@ describe('files that newer rules examine again (MED-30)', function () {
 
       const broken = await libraryFile('b.mov', 'video/quicktime', await video('mov'));
       await alter('media', broken, { examined: 0 });
-      expect(await read(broken), 'it is tried once more').to.include({ mp4: 'pending' });
+      expect(await read(broken), 'the video is tried once more').to.include({ mp4: 'pending' });
       expect(await catchUp(broken)).to.equal(1);
       expect(await read(broken)).to.include({ mp4: 'impossible' });
     });
 
-    it('of an old release keeps its MP4; an HDR MP4 is replaced, and stays until its addresses expire', async () => {
+    it('of an old release keeps its MP4, but a replaced HDR MP4 stays only until its addresses expire', async () => {
       const plain = await libraryFile('p.mov', 'video/quicktime', await realVideo('320x240', { format: 'mov' }));
       const coding = { says: { primaries: 'bt2020', transfer: 'arib-std-b67' }, matrix: 'bt2020nc' } as const;
       const copyOptions = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
@@ -228,7 +228,7 @@ describe('files that newer rules examine again (MED-30)', function () {
         .and.to.deep.equal([`video ${bytes.length} 1 0`]);
     });
 
-    it('is erased with its MP4: if the student deletes it, if it stays unsent, and with the student', async () => {
+    it('is erased with its MP4 if the student deletes it, never sends it or is removed', async () => {
       const bytes = await hevc();
       const dropped = await handedVideo(bytes);
       await processedFile(dropped);
@@ -274,7 +274,7 @@ describe('files that newer rules examine again (MED-30)', function () {
         expect(await keysOf(club)).to.have.length(3);
       });
 
-    it('leaves no object if it is deleted while ffmpeg works', async () => {
+    it('leaves no object if the video is deleted while ffmpeg works', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       const deps = await processingDeps();
@@ -295,7 +295,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('of an old release gets its MP4 later, even if an older worker has processed it meanwhile', async () => {
+    it('of an old release gets its MP4 later, even if an older worker has processed it again', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       // The state after an older worker processed it.

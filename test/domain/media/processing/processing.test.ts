@@ -1,4 +1,4 @@
-/** Completed uploads and their processing by a worker: once each, with any caller and after any crash (MED-16). */
+/** Tests that a worker processes each completed upload once, with any caller and after any crash (MED-16). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -80,7 +80,7 @@ describe('an upload that has arrived (MED-16)', () => {
     );
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
-  /** Keys of the renditions of an image that the claim with this fence made. */
+  /** The keys of the renditions that the claim with this fence made of an image. */
   const picturesBy = (id: string, fence: number) =>
     ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
   /** A step whose process dies after it has claimed the file. */
@@ -114,7 +114,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('reads no byte of the file: it only requests the size from the store', async () => {
+    it('reads no byte of the file, and only requests the size from the store', async () => {
       const id = await upload();
       const unread = () => Promise.reject(new Error('The file was read'));
       const deps = await mediaDeps(() => ({ read: unread, stream: unread }));
@@ -160,7 +160,7 @@ describe('an upload that has arrived (MED-16)', () => {
         return `${outcome}, charged ${charges}`;
       }
 
-      it('once, for the call that changes something', async () => {
+      it('once, for the call that changes the upload', async () => {
         const id = await upload();
         const calls = await Promise.all(Array.from({ length: 5 }, () => charged(id)));
         expect(calls.filter((call) => call.endsWith('1'))).to.deep.equal(['processing, charged 1']);
@@ -197,7 +197,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('fails hostile files by their content, whatever is announced, and erases them', async () => {
+    it('fails and erases hostile files by their content, for any announced type', async () => {
       const hostile: Record<string, Buffer> = {
         'an archive of many entries': archiveOfManyEntries(),
         'a JPEG of many segments': jpegOfManySegments(),
@@ -214,7 +214,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is not claimed before the lease of a dead worker expires, and counts the death as a fault', async () => {
+    it('is not claimed before the lease of a dead worker expires, and counts this death as a fault', async () => {
       const id = await arrived();
       await dieOnce(id);
       await (
@@ -231,7 +231,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await claimOf(id)).to.deep.equal({ fence: 4, faults: 0, leased: false });
     });
 
-    it('fails a file that has ended seven workers, without an eighth try', async () => {
+    it('fails a file without an eighth try if seven workers died during its processing', async () => {
       const id = await arrived();
       for (let died = 0; died < 7; died++) await dieOnce(id);
       const unread = () => Promise.reject(new Error('The file was read'));
@@ -262,7 +262,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect([faults.length, await mediaState(id)]).to.deep.equal([7, 'failed inspection_failed key due']);
     });
 
-    it('counts no fault while the store fails: the step throws, and is retried without a limit', async () => {
+    it('counts no fault while the store fails, and repeats the failed step without a limit', async () => {
       const id = await arrived();
       const away = () => Promise.reject(new Error('The store is away.'));
       const stores = [{ read: away }, { stream: away }];
@@ -294,7 +294,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('releases the file when its worker is stopped: another worker claims it immediately', async () => {
+    it('releases the file when its worker stops, so that another worker claims it immediately', async () => {
       const id = await arrived();
       const stop = new AbortController();
       const deps = await processingDeps({
@@ -348,7 +348,7 @@ describe('an upload that has arrived (MED-16)', () => {
       ]);
     });
 
-    it('keeps the renditions of a later claim, and erases those from an earlier claim', async () => {
+    it('keeps the renditions of a later claim, and erases the renditions of an earlier claim', async () => {
       const { id } = (await uploadBytes({ club }, image)).media;
       await sayingArrived({ club }, id);
       await dieOnce(id);
@@ -371,13 +371,13 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([id, ...picturesBy(id, 3)]);
     });
 
-    it('does not expire, however long it waits', async () => {
+    it('does not expire during a long wait', async () => {
       const id = await arrived();
       await eraseAll(new Date(Date.now() + 48 * hour));
       expect(await mediaState(id)).to.equal('processing key');
     });
 
-    it('ends if the file is removed meanwhile, and the file is erased then', async () => {
+    it('ends if the file is removed during the processing, and the file is then erased', async () => {
       const id = await arrived();
       await (
         await testDatabase()
@@ -407,7 +407,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return { type, format, width, height, exif, orientation };
     };
 
-    it('gets an upright preview and thumbnail without metadata; the original does not change (MED-22)', async () => {
+    it('gets an upright preview and thumbnail without metadata, and an unchanged original (MED-22)', async () => {
       const file = await photo();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', width: 1_000, height: 2_000 });
@@ -431,7 +431,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('of an old release gets its picture for e-mails later, beside its other pictures (DEC-157)', async () => {
+    it('of an old release gets its picture for e-mails later, in addition to other pictures (DEC-157)', async () => {
       const ready = await uploadFile({ club }, await photo());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1 AND role = 'mail'`, [ready.id]);
@@ -451,7 +451,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('shows why it has no picture for e-mails, also if it is from an old release (DEC-157)', async () => {
+    it('shows the reason if it has no picture for e-mails, also for an old release (DEC-157)', async () => {
       const ready = await uploadFile({ club }, { ...image, bytes: png(3_000, 2_000) });
       const problem = () => rowOf(ready.id, 'mail_picture');
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
@@ -480,7 +480,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
-    it('keeps one set if another worker has claimed the file; the first worker erases its own set', async () => {
+    it('keeps the renditions of the second worker that claimed the file, and the first erases its own', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const slow = await processingDeps({
@@ -531,7 +531,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets a thumbnail of its first page, private or public; its preview is the file (MED-22)', async () => {
+    it('gets a private or public thumbnail of its first page, and the file itself as preview (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
@@ -560,7 +560,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await makePage(await processingDeps(), { stream: read }, large, signal)).to.deep.equal([]);
     });
 
-    it('keeps one picture if its worker is stopped meanwhile', async () => {
+    it('keeps one picture if its worker stops during the processing', async () => {
       const { media } = await uploadBytes({ club }, await book());
       await sayingArrived({ club }, media.id);
       const stop = new AbortController();
@@ -597,7 +597,7 @@ describe('an upload that has arrived (MED-16)', () => {
     const stored = async (key: string) =>
       (await testObjectStore()).read(`media/${club.id}/${key}`, 0, 10_000_000).catch(() => undefined);
 
-    it('is kept only as an upright picture without metadata; the original is emptied (MED-22)', async () => {
+    it('is kept only as an upright picture without metadata, and the original is emptied (MED-22)', async () => {
       const bytes = await photo();
       const { media, upload: address } = await uploadBytes(uploader(), {
         fileName: 'my knot.jpeg',
@@ -682,7 +682,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return id;
     }
 
-    it('becomes a picture later, once; its original is emptied when its addresses have expired', async () => {
+    it('becomes a picture later, once, and its original is emptied after the addresses expire', async () => {
       const bytes = await photo();
       const id = await oldImage(bytes);
       const goesAt = new Date(Date.now() + 5 * 24 * hour);
@@ -700,7 +700,7 @@ describe('an upload that has arrived (MED-16)', () => {
         erases_at: goesAt,
         renditions_due_at: null,
       });
-      expect(await sizeOf(id), 'its addresses are valid').to.equal(bytes.length);
+      expect(await sizeOf(id), 'its addresses are still valid').to.equal(bytes.length);
       expect(await processOldFiles(db, new Date())).to.equal(0);
       expect(await processedFile(id, later(29 * minute))).to.include({ done: false });
       expect(await processedFile(id, later(31 * minute))).to.deep.equal({ done: true, outcome: 'ready' });

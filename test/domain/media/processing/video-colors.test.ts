@@ -1,4 +1,4 @@
-/** Colours of videos: from any camera's coding, MP4 and picture are BT.709 with 8 bits, which every screen shows correctly (MED-31). */
+/** Tests the colours of videos. For the coding of any camera, the MP4 and the picture are BT.709 with 8 bits, which every screen shows correctly (MED-31). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -73,7 +73,7 @@ describe('colours of a video (MED-31)', function () {
     ':hdr=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400';
   const sdr = { primaries: 'bt709', transfer: 'bt709' };
   const cases: Readonly<Record<string, { coding: Coding; color: Rgb; shows: Rgb }>> = {
-    'HLG: paper white is bright and not a highlight': {
+    'HLG: paper white is bright, but no highlight': {
       coding: { says: hlg, matrix: 'bt2020nc' },
       color: [0.75, 0.75, 0.75],
       shows: [230, 230, 230],
@@ -119,12 +119,12 @@ describe('colours of a video (MED-31)', function () {
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
     },
-    'SDR of few lines without colour data': {
+    'SDR with few lines and without colour data': {
       coding: { matrix: 'smpte170m', bits: 8 },
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
     },
-    'SDR of 720 lines without colour data': {
+    'SDR with 720 lines and without colour data': {
       coding: { matrix: 'bt709', bits: 8, size: '1280x720' },
       color: [0.7, 0.2, 0.1],
       shows: [178, 51, 26],
@@ -138,7 +138,7 @@ describe('colours of a video (MED-31)', function () {
     await expectColor(await ffmpegOutput(half, 'mov'), [128, 128, 128]);
   });
 
-  it('are kept with the rotation and even sizes of a rotated HDR video, and of odd sides', async () => {
+  it('are kept in a rotated HDR video; rotation is applied, and odd sides become even', async () => {
     const lying = await videoOf([0.75, 0.75, 0.75], { says: hlg, matrix: 'bt2020nc', size: '640x360' });
     const turned = await ffmpegOutput(['-c', 'copy', '-metadata:s:v', 'rotate=90', '-tag:v', 'hvc1'], 'mov', lying);
     expect(await measured(turned)).to.include({ width: 360, height: 640 });
@@ -151,7 +151,7 @@ describe('colours of a video (MED-31)', function () {
     expect(await measured((await madeOf(odd)).video)).to.include({ width: 320, height: 240 });
   });
 
-  it('are recognized as wide if the container says HDR or many colours', async () => {
+  it('are recognized as wide if the container states HDR or a wide colour space', async () => {
     const colored = (more: string[]) => ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1', ...more];
     const bytes = await videoOf([0.5, 0.5, 0.5], { says: hlg, matrix: 'bt2020nc' });
     expect(await measured(await ffmpegOutput(colored([]), 'mov', bytes))).to.include({ hasWideColors: true });

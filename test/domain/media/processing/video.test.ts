@@ -1,4 +1,4 @@
-/** Videos of the library: ready as they were uploaded, then with the renditions of ffmpeg (MED-24). */
+/** Tests videos of the library. A video is ready as it was uploaded, and later has the renditions of ffmpeg (MED-24). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,7 +35,7 @@ describe('a video of the library (MED-24)', () => {
   });
   afterEach(() => rm(workDirectory, { recursive: true }));
 
-  /** An uploaded and identified video: its renditions are still to be made. */
+  /** An uploaded and identified video, whose renditions do not exist yet. */
   async function readyVideo(bytes: Buffer): Promise<string> {
     const file = { fileName: 'Knots.v2.mov', mime: 'video/quicktime', bytes };
     const { media } = await uploadBytes({ club }, file);
@@ -57,7 +57,7 @@ describe('a video of the library (MED-24)', () => {
   const measured = (bytes: Buffer) =>
     playedFileOf(async (offset, length) => bytes.subarray(offset, offset + length), bytes.length);
 
-  it('is ready as uploaded; then it has a 720p MP4 without metadata, and a picture', async () => {
+  it('is ready as uploaded, and later has a 720p MP4 without metadata, and a picture', async () => {
     const id = await readyVideo(large);
     const before = await read(id);
     expect(before).to.include({ status: 'ready', width: 1_600, height: 900, duration_seconds: 2 });
@@ -83,7 +83,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await readdir(workDirectory)).to.deep.equal([]);
   });
 
-  it('is not enlarged if it is small, also as WebM', async () => {
+  it('is not enlarged if it is small, even as WebM', async () => {
     const small = await realVideo('322x240', { format: 'webm' });
     const { media } = await uploadBytes({ club }, { fileName: 'k.webm', mime: 'video/webm', bytes: small });
     await sayingArrived({ club }, media.id);
@@ -139,7 +139,7 @@ describe('a video of the library (MED-24)', () => {
     }
   });
 
-  it('waits for disk space and for a permit beside other videos; neither counts as a fault', async () => {
+  it('waits for disk space and for a permit, and counts no wait as a fault', async () => {
     const id = await readyVideo(large);
     const needed = large.length + videoBounds(2_000).fileBytes + videoRules.reserveBytes;
     const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { tryAcquire: () => undefined } } };
@@ -183,7 +183,7 @@ describe('a video of the library (MED-24)', () => {
     ]);
   });
 
-  it('keeps one set if a worker died before the record, which counts as one fault', async () => {
+  it('keeps one set of renditions if a worker died before the record, and counts one fault', async () => {
     const id = await readyVideo(large);
     const dead = Promise.withResolvers<never>();
     const rendered = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await keysOf(club)).to.have.members([id, `${id}.3-thumbnail-1`, `${id}.3-video-1`]);
   });
 
-  it('has at most 720 lines, in landscape or portrait, in even numbers, and limits by its duration', () => {
+  it('has at most 720 lines and even sizes, in landscape or portrait, with limits by its duration', () => {
     const sizes = [
       [1_920, 1_080],
       [1_080, 1_920],

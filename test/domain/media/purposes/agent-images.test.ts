@@ -1,4 +1,4 @@
-/** Images of a question: the allowed images, their form for the model, and their presentation. */
+/** Tests images of a question: the allowed images, their form for the model, and their presentation. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -52,7 +52,7 @@ describe('agent images', () => {
       expect(await required([first.id.toUpperCase()])).to.deep.equal([first.id]);
     });
 
-    it('is rejected with 422 invalid_image for an image that it may not name, or names twice', async () => {
+    it('is rejected with 422 invalid_image if it names an image twice or names a forbidden image', async () => {
       const refused = [422, 'invalid_image'];
       const own = await imageOf(student);
       const others = await imageOf(await buildStudent(club.id));
@@ -85,7 +85,7 @@ describe('agent images', () => {
   });
 
   describe('images of a question', () => {
-    it('are read whole and in order, with the type of their content', async () => {
+    it('are read completely and in order, with the detected type of their content', async () => {
       const clear = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#0000' } })
         .webp()
         .toBuffer();
@@ -121,7 +121,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), new Queries(manager), questions[0] ?? '')).to.deep.equal([]);
     });
 
-    it('throw when a ready image is missing in the store', async () => {
+    it('cause an error if a ready image is missing in the store', async () => {
       const image = await imageOf(student);
       const questionId = await questionWith([image.id]);
       const store = await testObjectStore();

@@ -1,4 +1,4 @@
-/** A club's storage is exact whatever happens to its files, and never exceeds the plan's limit. */
+/** Tests that the counted storage of a club is exact after all changes of its files, and never exceeds the plan's limit. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../../domain/billing/plans.policy.ts';
@@ -32,11 +32,11 @@ const hour = 3_600_000;
 const megabyte = 1_000_000;
 const included = (plan: PlanName) => plans[plan].allowances.storage_bytes.included;
 
-/** The end of the work: its result, or the refusal's code. */
+/** Returns the result of the work, or the code of the refusal. */
 const ending = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)));
 
-/** A bucket that contains and erases every object: its content does not matter here. */
+/** A bucket that accepts the erasure of every object, because its content does not matter in these tests. */
 const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps & LibraryDeps> =>
   mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }), remove }));
 
@@ -45,7 +45,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** Ends an upload: under the lock of its row the file is admitted, and the row records the end. */
+/** Ends an upload. The lock of its row is held while the file is admitted and the end is recorded. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -79,7 +79,7 @@ describe('the storage of a club', function () {
   const usage = async () => readStorageUsage((await mediaDeps()).db, clubId);
 
   describe('a reservation (MED-21)', () => {
-    it('takes the last byte; the next reservation gets limit_reached and writes nothing', async () => {
+    it('takes the last byte, so that the next reservation gets limit_reached and writes nothing', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       await reserveFile(clubId, 99);
@@ -90,7 +90,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
     });
 
-    it('of an unknown size needs a storage that is not full, and reserves nothing', async () => {
+    it('of an unknown size needs free storage, and reserves nothing', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 1);
       const { db } = await bucketless();
@@ -100,7 +100,7 @@ describe('the storage of a club', function () {
       expect(await hold()).to.equal('limit_reached');
     });
 
-    it('fits for exactly as many of fifty simultaneous calls as the storage has room for', async () => {
+    it('succeeds for 17 of fifty simultaneous calls if the storage has room for 17', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 17 * megabyte - 1);
       const endings = await Promise.all(Array.from({ length: 50 }, () => ending(reserveFile(clubId, megabyte))));
@@ -113,7 +113,7 @@ describe('the storage of a club', function () {
       expect(row).to.deep.equal({ files: 17, held: 17 * megabyte });
     });
 
-    it('tells an administrator about the plan, but not a student (AUTH-10)', async () => {
+    it('has a refusal that names the plan only to an administrator, not to a student (AUTH-10)', async () => {
       await buildPlan(clubId, 'trial');
       await buildStored(clubId, included('trial'));
       const student = await buildStudent(clubId);
@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('counts the bytes of a deleted reservation until five minutes after it expires', async () => {
+    it('counts the bytes of a deleted reservation until five minutes after the address expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -186,7 +186,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('counts instead of the bytes of a ready or failed file', async () => {
+    it('counts its reserved size after the bytes of a ready or failed file are erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -197,7 +197,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('stays with its content when two files exchange their contents (MED-18)', async () => {
+    it('stays with its content if two files exchange their contents (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],
@@ -232,7 +232,7 @@ describe('the storage of a club', function () {
   });
 
   describe('a completion (MED-21)', () => {
-    it('records the measured size: a smaller file releases the rest of its reservation', async () => {
+    it('records the measured size, so that a smaller file releases the rest of its reservation', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       expect(await settle(clubId, await reserveFile(clubId, 100), 60)).to.equal('ready');
@@ -240,7 +240,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('fails with storage_full if a larger file has no room, and then only its address counts', async () => {
+    it('fails with storage_full if a larger file has no room, so that only the address counts', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];
@@ -263,7 +263,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('business') - 100);
     });
 
-    it('admits every file, and records the month’s highest excess when sizes are settled', async () => {
+    it('admits every file, and records the month’s highest excess when the sizes are known', async () => {
       const [first, second] = [await reserveFile(clubId, 300), await reserveFile(clubId, 50)];
       expect(await overagesOf(clubId)).to.deep.equal([]);
       const march = new Date('2026-03-31T23:30:00Z');
@@ -273,7 +273,7 @@ describe('the storage of a club', function () {
       expect(await overagesOf(clubId)).to.deep.equal(['storage_bytes 2026-03-01 5199']);
     });
 
-    it('records the sum of files that are settled at the same time', async () => {
+    it('records the sum of files whose sizes become known at the same time', async () => {
       const ids = await Promise.all(Array.from({ length: 10 }, () => reserveFile(clubId, 20)));
       await Promise.all(ids.map((id) => settle(clubId, id, 20)));
       expect(await overagesOf(clubId)).to.deep.equal([`storage_bytes ${now.toISOString().slice(0, 7)}-01 100`]);
@@ -285,7 +285,7 @@ describe('the storage of a club', function () {
       const student = await buildStudent(clubId);
       const file = await buildMedia(clubId, { bytes: null, sizeBytes: 70 });
       await buildMedia(clubId, { bytes: null, sizeBytes: 5, studentId: student.id });
-      await buildMedia(clubId); // without an object, like a reference to content elsewhere
+      await buildMedia(clubId); // a file without an object, like a reference to content elsewhere
       const both = [
         { kind: 'image', bytes: 5, files: 1 },
         { kind: 'document', bytes: 70, files: 1 },
@@ -317,7 +317,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  it('is rolled up in maintenance without a change of its numbers', async () => {
+  it('has equal numbers before and after its rollup in maintenance', async () => {
     for (const sizeBytes of [3, 4, 5]) await buildMedia(clubId, { bytes: null, sizeBytes });
     const before = await usage();
     while ((await rollUpStorage((await mediaDeps()).db)).more);
@@ -363,7 +363,7 @@ const dying = (work: Promise<unknown>) =>
   });
 const picked = <T>(of: readonly T[], pick: number): T | undefined => of[pick % Math.max(1, of.length)];
 
-/** The actions on files; `pick` chooses the file or student, and `size` is in megabytes. */
+/** The actions on files. `pick` chooses the file or the student. `size` is in megabytes. */
 const acts: Record<string, (world: World, pick: number, size: number) => Promise<unknown>> = {
   async reserve(world, pick, size) {
     const mime = pick % 2 === 0 ? 'application/pdf' : 'image/png';

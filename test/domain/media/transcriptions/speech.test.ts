@@ -1,4 +1,4 @@
-/** Subtitles of speech, by ffmpeg and a program with the interface of whisper.cpp (MED-34). */
+/** Tests subtitles of speech by ffmpeg and a program with the interface of whisper.cpp (MED-34). */
 import { mkdtemp, readdir, rm, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -82,7 +82,7 @@ describe('domain/media/transcriptions/speech', function () {
       expect(await make(mode, file?.())).to.deep.equal({ error });
     });
 
-  it('waits for the program and for room on the disk', async () => {
+  it('waits for the program and for space on the disk', async () => {
     for (const command of [undefined, ['/there/is/none', '{input}', '{output}']])
       expect(await make('vtt', undefined, { command })).to.deep.equal({ waitsFor: 'program' });
     expect(await make('vtt', undefined, { freeBytes: async () => 1_000_000_000 })).to.deep.equal({ waitsFor: 'disk' });
@@ -106,7 +106,7 @@ describe('domain/media/transcriptions/speech', function () {
     ]);
   });
 
-  it('ends the program when it is stopped', async () => {
+  it('ends the program when the worker stops', async () => {
     const stop = new AbortController();
     const running = subtitlesOf(
       { command: speechCommand('hang'), ffmpeg: ffmpegAt(ffmpeg), workDirectory, freeBytes },

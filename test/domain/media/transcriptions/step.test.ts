@@ -1,4 +1,4 @@
-/** The step that makes subtitles of speech: what it records, and that it never overwrites an upload (MED-34). */
+/** Tests the step that makes subtitles of speech: its records, and that it never overwrites an upload (MED-34). */
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
@@ -62,7 +62,7 @@ describe('subtitles from speech', function () {
     expect((await (await testObjectStore()).read(track?.objectKey ?? '', 0, 1_000))?.toString()).to.include('Two');
   });
 
-  it('are replaced by an upload, and refused after it', async () => {
+  it('are replaced by an upload, and are refused after an upload', async () => {
     const of = await film();
     await ask(of);
     await transcribeOnce(of.mediaId);
@@ -71,7 +71,7 @@ describe('subtitles from speech', function () {
     expect(codeOf(await ask(of).catch((error: unknown) => error))).to.equal('track_exists');
   });
 
-  it('never overwrite an upload that arrives at any moment meanwhile', async () => {
+  it('never overwrite an upload that arrives at any moment of the step', async () => {
     for (const place of ['speech_claimed', 'speech_made', 'speech_stored'] as const) {
       const of = await film();
       await ask(of);
@@ -86,7 +86,7 @@ describe('subtitles from speech', function () {
     }
   });
 
-  it('cannot overwrite an upload in Postgres either', async () => {
+  it('cannot overwrite an upload even with a direct SQL statement', async () => {
     const of = await film();
     await upload(of);
     const { db } = await testDeps();
@@ -96,7 +96,7 @@ describe('subtitles from speech', function () {
     expect(error).to.have.nested.property('driverError.constraint', 'media_tracks_upload_stays');
   });
 
-  it('are not made if the file is removed meanwhile, and leave no object', async () => {
+  it('are not recorded if the file is removed during the step, and leave no object', async () => {
     const of = await film();
     await ask(of);
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
@@ -112,7 +112,7 @@ describe('subtitles from speech', function () {
     expect([await rowOf(of), await tracksOf(of)]).to.deep.equal([null, []]);
   });
 
-  it('start again if the file exchanges its content meanwhile, but not if it is only moved', async () => {
+  it('start again if the content of the file is exchanged during the step, but not if the file moves', async () => {
     const of = await film();
     await ask(of);
     const { db } = await testDeps();
@@ -128,7 +128,7 @@ describe('subtitles from speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('record the reason why they cannot be made, and are not retried before a new request', async () => {
+  it('have a recorded reason if they cannot be made, and are not retried before a new request', async () => {
     const of = await film();
     await ask(of);
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
@@ -141,7 +141,7 @@ describe('subtitles from speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('wait for the program without costing an attempt', async () => {
+  it('wait for the program without using up a try', async () => {
     const of = await film();
     await ask(of);
     const now = Date.now();
@@ -166,7 +166,7 @@ describe('subtitles from speech', function () {
     expect([steps, step]).to.deep.equal([4, { done: true, outcome: 'failed', error: 'command_failed' }]);
   });
 
-  it('are released when the worker stops, without counting an attempt', async () => {
+  it('are released without using up a try when the worker stops', async () => {
     const of = await film();
     await ask(of);
     const stop = new AbortController();
@@ -179,7 +179,7 @@ describe('subtitles from speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null, errorCode: null });
   });
 
-  it('do not change if requested again while pending; a request for another language is refused', async () => {
+  it('do not change after a second request while pending, and are refused in another language', async () => {
     const of = await film();
     await ask(of);
     const before = await rowOf(of);

@@ -11,12 +11,12 @@ describe('tokens of resumable uploads (MED-26)', () => {
   const before = new Date(expiresAt.getTime() - 1);
   const token = uploadToken(vault, { mediaId, expiresAt });
 
-  it('name their file until they expire, to the millisecond', () => {
+  it('name their file until the millisecond of their expiry', () => {
     expect(readUploadToken(vault, token, before)).to.equal(mediaId);
     expect(readUploadToken(vault, token, expiresAt)).to.equal(undefined);
   });
 
-  it('are refused with a changed, missing or extra character, and under another key', () => {
+  it('are refused with a changed, missing or extra character, and with another key', () => {
     for (let at = 0; at < token.length; at++) {
       const other = token[at] === 'A' ? 'B' : 'A';
       const changed = token.slice(0, at) + other + token.slice(at + 1);

@@ -1,4 +1,4 @@
-/** Uses of files are replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
+/** Tests that uses of files are replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
 import { expect } from 'chai';
 import { removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { setUses } from '../../../../domain/media/uses/uses.ts';
@@ -39,7 +39,7 @@ describe('uses of media (MED-14)', () => {
   const archive = async (id: Id) =>
     (await testDatabase()).query(`UPDATE media SET archived = true WHERE id = $1`, [id]);
 
-  it('replaces all files of a record, whatever their order, case and repetition', async () => {
+  it('replaces all files of a record, for any order, letter case and repetition', async () => {
     const [one, two, three] = [
       (await buildMedia(club.id)).id,
       (await buildMedia(club.id)).id,
@@ -81,7 +81,7 @@ describe('uses of media (MED-14)', () => {
     expect(await used()).to.deep.equal([]);
   });
 
-  it('makes a simultaneous deletion wait for the use, and refuses it', async () => {
+  it('makes a simultaneous deletion wait for the use, and then refuses the deletion', async () => {
     const { id } = await buildMedia(club.id);
     const deps = await mediaDeps();
     const agent = await buildAgent(club.id);
@@ -96,7 +96,7 @@ describe('uses of media (MED-14)', () => {
     expect(await deletion).to.equal('in_use');
   });
 
-  it('makes a simultaneous use wait for the deletion, and finds no file', async () => {
+  it('makes a simultaneous use wait for the deletion, and then finds no file', async () => {
     const { id } = await buildMedia(club.id);
     let use: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(

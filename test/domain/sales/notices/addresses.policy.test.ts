@@ -6,20 +6,20 @@ const long = (length: number) => `${'a'.repeat(length - 10)}@b.example`;
 
 describe('addresses in the body of a notice', () => {
   for (const [what, body, found] of [
-    ['in a text, folded', ' Ada@B.Example ', ['ada@b.example']],
+    ['in a text, in lower case and without outer blanks', ' Ada@B.Example ', ['ada@b.example']],
     ['in lists and fields, and names of fields', { 'a@b.cd': [{ x: 'e@f.gh' }, null, 7, true] }, ['a@b.cd', 'e@f.gh']],
-    ['once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
+    ['only once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
     ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
-    ['after a separating character', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
-    ['unchanged, if the text has nothing else', 'mail=a@b.cd', ['mail=a@b.cd']],
+    ['with and without the part before a separating character', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
+    ['unchanged, if the text contains only the address', 'mail=a@b.cd', ['mail=a@b.cd']],
     ['unchanged, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
     [
-      'with and without a separating character, in a longer field',
+      'with and without the part before a separating character, in a longer field',
       'mail=a@b.cd'.padEnd(1_001),
       ['a@b.cd', 'mail=a@b.cd'],
     ],
     ['after full stops', 'so ...a@b.cd', ['a@b.cd']],
-    ['between rows of 300 full stops', `x${'.'.repeat(300)}a@b.cd${'.'.repeat(300)}x`, ['a@b.cd']],
+    ['between sequences of 300 full stops', `x${'.'.repeat(300)}a@b.cd${'.'.repeat(300)}x`, ['a@b.cd']],
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
     [
@@ -48,7 +48,7 @@ describe('addresses in the body of a notice', () => {
     );
   });
 
-  it('are read up to 254 characters, also with white space around them', () => {
+  it('are read up to a length of 254 characters, also with white space around them', () => {
     expect([readAddress(` ${long(254)}\n`), readAddress(long(255)), readAddress('ada')]).to.deep.equal([
       long(254),
       undefined,
@@ -58,7 +58,7 @@ describe('addresses in the body of a notice', () => {
 });
 
 describe('the time of a sale (EVT-22)', () => {
-  it('is the time that the platform states, but never a future time', () => {
+  it('is the time that the platform states, or now if that time is in the future', () => {
     const [before, now] = [new Date(1_000), new Date(2_000)];
     expect([timeOfFact(before, now), timeOfFact(now, before)]).to.deep.equal([before, before]);
   });

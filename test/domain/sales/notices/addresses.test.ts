@@ -1,4 +1,4 @@
-/** Addresses in notices. Every address that an adapter accepts is found, in linear time. */
+/** Tests that every address that an adapter accepts is found in a notice, in linear time. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/text/email.policy.ts';
@@ -8,7 +8,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
-/** The CPU time of this thread for a body in milliseconds, the shortest of three runs. The time of other processes does not count. */
+/** The CPU time of this thread for a body, in milliseconds: the shortest of three runs. CPU time excludes other processes. */
 function millisecondsFor(body: unknown): number {
   const took = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();
@@ -21,7 +21,7 @@ function millisecondsFor(body: unknown): number {
 
 describe('addresses in a notice', () => {
   for (const [what, body, found] of [
-    ['in a field of their own, and folded', { email: ' Ada@Example.COM ' }, ['ada@example.com']],
+    ['in their own field, in lower case and without outer blanks', { email: ' Ada@Example.COM ' }, ['ada@example.com']],
     ['with an apostrophe', { email: "o'malley@example.com" }, ["o'malley@example.com"]],
     ['with a plus, dots and hyphens', ['a.b+c-d@mail.ex-ample.co.uk'], ['a.b+c-d@mail.ex-ample.co.uk']],
     ['in angle brackets', 'Ada <ada@example.com>, (bea@example.com);', ['ada@example.com', 'bea@example.com']],
@@ -39,7 +39,7 @@ describe('addresses in a notice', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('do not include a part of an address that fills its field', () => {
+  it('do not include only a part of an address if the address fills its field', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 
@@ -95,7 +95,7 @@ describe('a notice with an unknown token', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('contain no address with the Kelvin sign, because addresses are checked before folding', () => {
+  it('has no valid address with the Kelvin sign, because addresses are checked before folding', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

@@ -134,7 +134,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('uses the earliest time and the latest payment’s amount, never the amount of a refund', async () => {
+  it('has the earliest time and the amount of the latest payment, never the amount of a refund', async () => {
     const shop = await buildShop();
     const terms = (amount: number, paidAt: string) => ({
       purchase: { id: 'sale-1', amount, currency: 'EUR', paid_at: paidAt },
@@ -184,7 +184,7 @@ describe('a sale', () => {
       }
     });
 
-    it('loses its access after everything was refunded, by the totals in the notices', async () => {
+    it('loses its access after the total of the refunds in the notices has reached the price', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'));
       for (const refunded of [1_000, 4_899, 900]) await sell(shop, refund(shop, { refunded_amount: refunded }));
@@ -194,7 +194,7 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('loses its access if the product is set so', async () => {
+    it('loses its access if the setting of the product says so', async () => {
       const shop = await buildShop();
       const change = { partial_refund_ends_access: true };
       await updateProduct(await testDeps(), shop.club.id, shop.product.id, change, new Date());
@@ -208,7 +208,7 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('keeps its current access if the product’s setting changes later and the payment is repeated', async () => {
+    it('keeps its access if the product’s setting changes later and the payment notice is repeated', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, { refunded_amount: 1_000 }));
       const change = { partial_refund_ends_access: true };
@@ -228,7 +228,7 @@ describe('a sale', () => {
       expect((await facts(shop)).filter((type) => type === 'purchase.refunded')).to.have.length(1);
     });
 
-    it('ends by a chargeback, and by a refund in another currency', async () => {
+    it('ends with a chargeback, and with a refund in another currency', async () => {
       for (const undoing of [
         (shop: TestShop) => ({ ...refund(shop, { amount: 1_000 }), event: 'purchase.chargeback' }),
         (shop: TestShop) => refund(shop, { amount: 1_000, currency: 'USD' }),
@@ -247,7 +247,7 @@ describe('a sale', () => {
       expect(await standing(shop)).to.deep.equal(['refunded', '4900', null, 'refund']);
     });
 
-    it('of a subscription keeps the access of the latest charge', async () => {
+    it('of a subscription keeps its access until the whole latest charge is refunded', async () => {
       const shop = await buildShop();
       const charge = { ...subscribed, purchase: { id: 'one', amount: 900, currency: 'EUR' } };
       await sell(shop, purchaseNotice(shop, 'paid', charge));
@@ -270,7 +270,7 @@ describe('a sale', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
   });
 
-  it('does not grant a delivery that was added to the product later when its notice is repeated', async () => {
+  it('does not grant a later delivery of the product if its notice is repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { deliveryIds } = await buildProduct(shop.club.id);
@@ -294,7 +294,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
   });
 
-  it('is one purchase for each charge of a subscription, with one enrollment for all charges', async () => {
+  it('of a subscription has one purchase for each charge, and one enrollment for all charges', async () => {
     const shop = await buildShop();
     const charge = (id: string) =>
       purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
@@ -336,7 +336,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('is a different sale on another platform, even with the same external id', async () => {
+  it('differs from a sale on another platform, even if the external ids are equal', async () => {
     const shop = await buildShop();
     const purchase = { id: 'HP16015479281022', amount: 4_900, currency: 'EUR' };
     await sell(shop, purchaseNotice(shop, 'paid', { purchase }));
@@ -351,7 +351,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('is a different sale in another club, even with the same external id', async () => {
+  it('differs from a sale in another club, even if the external ids are equal', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const other = await buildShop();
@@ -413,7 +413,7 @@ describe('cancellation of a subscription', () => {
     expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
   });
 
-  it('before a later charge does not restore access that an administrator revoked', async () => {
+  it('does not restore access that an administrator revoked, even if a later charge exists', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { db } = await testDeps();
@@ -430,7 +430,7 @@ describe('cancellation of a subscription', () => {
 });
 
 describe('removal of a student', () => {
-  it('deletes the bodies of all notices about the student, also unreadable bodies, and keeps the amounts', async () => {
+  it('deletes all bodies of notices about the student, even unreadable bodies, and keeps the amounts', async () => {
     const shop = await buildShop();
     const name = `Bea ${newId()}`;
     const buyer = { email: shop.email, name };
@@ -457,7 +457,7 @@ describe('removal of a student', () => {
     ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
   });
 
-  it('remains in force when a notice is repeated, and a new purchase opens a new account', async () => {
+  it('stays effective if a notice is repeated, and a new purchase opens a new account', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);

@@ -37,7 +37,7 @@ describe('a notice that cannot be applied', () => {
       { errorCode: 'unknown_currency', errorPath: 'purchase.currency' },
     ],
   ] as const) {
-    it(`fails with an error code and without a trace: ${what}`, async () => {
+    it(`fails with an error code and changes no other row: ${what}`, async () => {
       const shop = await buildShop();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', further));
       const before = await rowCounts();
@@ -60,7 +60,7 @@ describe('a notice that cannot be applied', () => {
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
-  it('succeeds once if it is replayed after its product was created', async () => {
+  it('succeeds once if the notice is replayed after its product was created', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
@@ -138,7 +138,7 @@ describe('the bytes of a stored notice', () => {
     });
   }
 
-  it('fail as bad_shape with the path of a number beyond a double or a list instead of an object', async () => {
+  it('fail as bad_shape with the path of a number beyond a double, or of a list instead of an object', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(
       purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),
@@ -150,7 +150,7 @@ describe('the bytes of a stored notice', () => {
 });
 
 describe('an internal error', () => {
-  it('rolls the notice back, records internal_error, and leaves the notice pending for another try', async () => {
+  it('rolls the transaction back, records internal_error, and leaves the notice pending for a retry', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const before = await rowCounts();
@@ -202,7 +202,7 @@ describe('an internal error', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(facts);
   });
 
-  it('records nothing if the step has lost its claim', async () => {
+  it('records nothing if another step has claimed the notice since', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const overtaken = await noticeDeps({
@@ -217,7 +217,7 @@ describe('an internal error', () => {
 });
 
 describe('concurrent notices', () => {
-  it('of one sale, ten times, record one purchase and one fact', async () => {
+  it('of one sale record one purchase and one fact, even if ten notices are processed', async () => {
     const shop = await buildShop();
     const ids: string[] = [];
     while (ids.length < 10) ids.push(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
@@ -296,7 +296,7 @@ describe('upkeep of notices', () => {
     expect(await woken()).to.have.length(1);
   });
 
-  it('deletes bodies with their addresses after 90 days, and then refuses a replay', async () => {
+  it('deletes bodies and their addresses after 90 days, and then refuses a replay', async () => {
     const shop = await buildShop();
     const recentNotice = await takeNotice(
       shop.connection,
@@ -314,7 +314,7 @@ describe('upkeep of notices', () => {
     expect(error).to.have.property('code', 'payload_purged');
   });
 
-  it('fails a notice as payload_purged if its body was deleted before it was processed', async () => {
+  it('fails a notice as payload_purged if its body was deleted before the processing', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     await alter('sales_notices', id, { body: null });

@@ -45,7 +45,7 @@ describe('concurrent notices', () => {
   const rowsOf = (clubId: string) => deps.db.manager.find(SalesNotice, { where: { clubId }, order: { id: 'ASC' } });
   const bodies = async (clubId: string) => (await rowsOf(clubId)).map(({ body }) => body?.toString());
 
-  it('are stored as received, each under its own connection, and each is woken once', async () => {
+  it('are stored as received, each under its own connection, and each with one wake', async () => {
     const [one, other] = [await shop(), await shop()];
     const notices = Array.from({ length: 12 }, (_, index) =>
       notice(index % 3 === 0 ? other.connection : one.connection, `notice-${index}`, index % 2 ? 'proof' : ''),
@@ -73,7 +73,7 @@ describe('concurrent notices', () => {
     }
   });
 
-  it('are refused individually if their token is unknown, rotated, deleted, or of another platform', async () => {
+  it('are refused individually if a token is unknown, rotated, deleted, or of another platform', async () => {
     const { clubId, connection } = await shop();
     const [rotated, deleted] = [await buildSalesConnection(clubId), await buildSalesConnection(clubId)];
     await rotateConnection(deps, clubId, rotated.id, now);
@@ -125,7 +125,7 @@ describe('concurrent notices', () => {
     expect(statements).to.equal(2);
   });
 
-  it('are written 64 at a time, and a notice of more than 64 kB is written alone', async () => {
+  it('are written 64 at a time, but a notice of more than 64 kB is written alone', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -135,7 +135,7 @@ describe('concurrent notices', () => {
     const texts = Array.from({ length: 65 }, (_, index) => `notice-${index}`);
     const notices = [...texts, 'a'.repeat(65_537), 'b'.repeat(65_536)].map((text) => notice(connection, text));
     expect(new Set(await receiveAll(notices, counting))).to.deep.equal(new Set(['accepted']));
-    expect(statements, 'a look-up, the large notice, and batches of 64 and 2').to.equal(4);
+    expect(statements, 'the statements are a look-up, the large notice, and batches of 64 and 2').to.equal(4);
     expect(await rowsOf(clubId)).to.have.length(67);
   });
 
@@ -154,7 +154,7 @@ describe('concurrent notices', () => {
   describe('with tracing of requests', () => {
     useTracing();
 
-    it('are each woken from the span of their own request', async () => {
+    it('have wakes that are linked to the span of their own request', async () => {
       const shops = [await shop(), await shop()];
       const receive = createNoticeReceiver(deps);
       const requests = await Promise.all(

@@ -1,4 +1,4 @@
-/** The owner of a notice's sale. The owner never changes, although other buyers are named later, at the same time, or by another shop. */
+/** Tests the owner of a notice's sale. The owner never changes, even if another shop or a later or concurrent notice names another buyer. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
@@ -43,7 +43,7 @@ async function strayFacts(clubId: string): Promise<unknown[]> {
 
 describe('two concurrent first notices of one sale or subscription with two buyers', () => {
   for (const known of [false, true]) {
-    it(`give the sale to one of two ${known ? 'existing students' : 'new buyers'}, and nothing to the other`, async function () {
+    it(`give the sale to only one of two ${known ? 'existing students' : 'new buyers'}`, async function () {
       this.timeout(60_000);
       for (let round = 0; round < 6; round++) {
         const shop = await buildShop();
@@ -88,7 +88,7 @@ describe('two concurrent first notices of one sale or subscription with two buye
 });
 
 describe('body of a fact about a sale', () => {
-  it('is not assembled if the sale belongs to another student', async () => {
+  it('is not assembled if the sale belongs to a different student than the fact', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -114,7 +114,7 @@ describe('body of a fact about a sale', () => {
 });
 
 describe('a notice of an existing sale', () => {
-  it('with another product and another buyer fails as sale_mismatch, without a trace', async () => {
+  it('with another product and another buyer fails as sale_mismatch, and changes nothing', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const product = await buildProduct(shop.club.id);
@@ -130,7 +130,7 @@ describe('a notice of an existing sale', () => {
     expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
   });
 
-  it('with only another product or only another buyer belongs to the sale', async () => {
+  it('with either another product or another buyer belongs to the sale', async () => {
     const shop = await buildShop();
     const product = await buildProduct(shop.club.id);
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -195,7 +195,7 @@ describe('removal of a student from notices', () => {
     ]);
   });
 
-  it('deletes failed notices of an existing sale with another address, before and after the removal', async () => {
+  it('deletes failed notices with another address of an existing sale, before and after the removal', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -263,7 +263,7 @@ describe('a notice with text that Postgres cannot store', () => {
       expect(students).to.deep.equal([{ name: repaired }]);
     });
 
-    it(`is processed with ${what} in a field that is not read, in the field’s name, or in an address`, async () => {
+    it(`is processed with ${what} in an ignored field, in a field’s name, or in an address`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
       const text = raw.replaceAll('NAME', name);

@@ -6,7 +6,7 @@ import { salesPlatforms } from '../../../../entities/sales/values.ts';
 import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 
-/** The notice with another value at a path. The value undefined removes the field. */
+/** Returns the notice with another value at a path. The value undefined removes the field. */
 function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(notice);
   const names = path.split('.');
@@ -61,7 +61,7 @@ describe('hotmart notices, 2.0.0', () => {
     });
   }
 
-  it('read PURCHASE_DELAYED as late if it states a recurrence and a subscription, and else as no event', () => {
+  it('read PURCHASE_DELAYED as late if it has a recurrence and a subscription, and ignore it otherwise', () => {
     const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
     expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
     expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });
@@ -82,7 +82,7 @@ describe('hotmart notices, 2.0.0', () => {
   });
 
   for (const event of ['PURCHASE_PROTEST', 'PURCHASE_EXPIRED', 'PURCHASE_CANCELED', 'CLUB_FIRST_ACCESS', 'toString']) {
-    it(`read ${event} as no change of access`, () => {
+    it(`do not read ${event} as a change of access`, () => {
       expect(parse({ ...hotmartPurchase('PURCHASE_APPROVED'), event })).to.deep.equal([]);
     });
   }
@@ -199,7 +199,7 @@ describe('kiwify notices', () => {
     expect(parse(kiwifyOrder('subscription_renewed'))).to.deep.equal(parse(kiwifyOrder('order_approved')));
   });
 
-  it('read order_refunded and chargeback as a refund, without a new end of the period', () => {
+  it('read order_refunded and chargeback as a refund that does not change the end of the period', () => {
     const refunded = changed(kiwifyOrder('order_refunded'), 'refunded_at', '2026-09-05 10:00');
     const undone = { ...paid, subscription: { id: subscription.id } };
     expect(parse(refunded)).to.deep.equal([{ kind: 'refunded', ...undone, at: new Date('2026-09-05T13:00:00Z') }]);
@@ -229,7 +229,7 @@ describe('kiwify notices', () => {
   });
 
   for (const event of ['billet_created', 'pix_created', 'order_rejected', 'constructor']) {
-    it(`read ${event} as no change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
+    it(`do not read ${event} as a change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
   }
 
   it('are refused with the path of a missing field', () => {
@@ -284,7 +284,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     ]);
   });
 
-  it('use the address as default name and the event’s time as default paid_at, and accept numeric ids', () => {
+  it('use the address as default name and the event’s time as default paid_at, and allow numeric ids', () => {
     const short = changed(
       changed(changed(notice, 'buyer.name', undefined), 'purchase.paid_at', undefined),
       'product.id',
@@ -394,7 +394,7 @@ describe('names of buyers', () => {
     const nameFor = (name: unknown) => only(salesAdapters[platform].parse(notices[platform].of(name))).buyer.name;
     const ofAddress = nameFor(undefined);
 
-    it(`are the part of the address before the @ if the name is unreadable: ${platform}`, () => {
+    it(`are the part of the address before the @ if the name is unreadable (${platform})`, () => {
       expect(ofAddress).to.match(/^[a-z0-9. ]+$/);
       for (const name of [
         '',
@@ -413,7 +413,7 @@ describe('names of buyers', () => {
         expect(nameFor(name), JSON.stringify(name)).to.equal(ofAddress);
     });
 
-    it(`are repaired if a part of the name is readable: ${platform}`, () => {
+    it(`are repaired if a part of the name is readable (${platform})`, () => {
       for (const [name, repaired] of [
         ['Be\ud800a', 'Bea'],
         ['Bea\0Buyer', 'Bea Buyer'],
@@ -429,7 +429,7 @@ describe('names of buyers', () => {
     });
   }
 
-  it('contain no web address if they are the part before the @', () => {
+  it('contain no web address if they come from the part before the @', () => {
     const notice = changed(changed(genericNotice, 'buyer.name', undefined), 'buyer.email', 'evil.com@example.com');
     expect(only(salesAdapters.generic.parse(notice)).buyer.name).to.equal('evil com');
   });
@@ -453,12 +453,12 @@ describe('times in the notices of every platform', () => {
 
   for (const platform of salesPlatforms) {
     const [notice, path] = timed[platform];
-    it(`are refused with their path if the day does not exist: ${platform}`, () => {
+    it(`are refused with their path if the day does not exist (${platform})`, () => {
       for (const time of ['2026-02-30T10:00:00Z', '2027-02-29 10:00', '20260431T100000Z', '2026-06-31T00:00:00+00'])
         expect(refusalOf(platform, changed(notice, path, time)), time).to.deep.equal({ code: 'bad_shape', path });
     });
 
-    it(`are accepted in the forms of ISO 8601: ${platform}`, () => {
+    it(`are accepted in the formats of ISO 8601 (${platform})`, () => {
       for (const time of [
         '2026-11-20T10:00:00+00',
         '20261120T100000Z',

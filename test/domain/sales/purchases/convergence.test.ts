@@ -1,4 +1,4 @@
-/** Notices of a sale lead to the same state and the same facts in any order and with repetitions (ADR 0012). */
+/** Tests that notices of a sale lead to the same state and the same facts in any order and with repetitions (ADR 0012). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { salesStateOf } from '../../../toolkit/assert/sales.ts';
@@ -56,7 +56,7 @@ const partialRefund = (shop: TestShop, refunded: number) =>
 const stories: Record<string, Notice[]> = {
   'a sale: approved, completed, refunded, charged back': oneTime,
   'a sale: approved, completed, refunded': oneTime.slice(0, 3),
-  'a sale whose notices disagree about amount and time': [
+  'a sale whose notices have different amounts and times': [
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0), purchase: termsOf(4_900, 0) }),
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
     (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(4_900, 2) }),
@@ -94,7 +94,7 @@ const sooner = new Date(Date.now() + 300 * day).toISOString();
 const chargedBack: Notice = (shop) => ({ ...chargeOf(0, 4, 'refunded')(shop), event: 'purchase.chargeback' });
 const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefined });
 
-/** The access changes more than once here, for different reasons. The number of facts depends on the order of the notices. */
+/** In these cases the access changes more than once, for different reasons. The number of facts depends on the order of the notices. */
 const windings: Record<string, Notice[]> = {
   'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
   'a charge refunded, then canceled with a grace period': [
@@ -162,7 +162,7 @@ describe('notices of a subscription with several changes', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(windings)) {
-    it(`lead to the same state in any order and repeated: ${name}`, async () => {
+    it(`lead to the same state in any order and with repetitions: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
@@ -184,7 +184,7 @@ describe('notices of a subscription with several changes', function () {
     ['first without its subscription, then with it', [alone, chargeOf(0, 0)]],
     ['first with its subscription, then without it', [chargeOf(0, 0), alone]],
   ] as const) {
-    it(`give one access for a charge that was reported ${name}, and no access after its refund`, async () => {
+    it(`grant one access for a charge that was reported ${name}, and revoke the access after its refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
         const { enrollments } = await salesStateOf(shop.club.id);
@@ -200,7 +200,7 @@ describe('notices of a subscription with several changes', function () {
   }
 });
 
-/** The state without the number of `access.*` facts. */
+/** Returns the state without the number of `access.*` facts. */
 function withoutAccessFacts(state: unknown): unknown {
   const { facts, ...rest } = state as { facts: { type: string }[] };
   return { ...rest, facts: facts.filter(({ type }) => !type.startsWith('access.')) };
@@ -210,7 +210,7 @@ describe('notices of one sale', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(stories)) {
-    it(`lead to the same state and facts in any order and repeated: ${name}`, async () => {
+    it(`lead to the same state and facts in any order and with repetitions: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
@@ -249,7 +249,7 @@ describe('notices of one sale', function () {
   }
 });
 
-/** The state without the names that each shop uses. */
+/** Returns the state without the names that differ between shops. */
 function comparable(shop: TestShop, state: unknown): unknown {
   const names = [...shop.product.deliveryIds.toSorted(), shop.email];
   const text = names.reduce((result, name, index) => result.replaceAll(name, `name ${index}`), JSON.stringify(state));

@@ -1,4 +1,4 @@
-/** The intended access of a subscription, computed from all recorded charges and marks (ADR 0012). */
+/** Tests the intended access of a subscription, computed from all recorded charges and marks (ADR 0012). */
 import { expect } from 'chai';
 import {
   standingOf,
@@ -33,7 +33,7 @@ describe('access of a subscription', () => {
       refunded,
     ],
     ['it was canceled, and the latest charge was refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
-    ['it was canceled, and nothing else is recorded', [], [canceled(2, 20)], until(20)],
+    ['it was canceled, and no other event is recorded', [], [canceled(2, 20)], until(20)],
     ['it was canceled immediately', [paid('a', 1)], [canceled(2)], until()],
     ['it was canceled at the time of its charge', [paid('a', 1)], [canceled(1, 9)], until(9)],
     ['it was canceled before its latest charge', [paid('a', 1), paid('b', 3)], [canceled(2, 20)], open],
@@ -66,20 +66,20 @@ describe('the steps of a subscription’s access', () => {
     ['a cancellation alone', [], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a cancellation after a charge', [1], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a charge after a cancellation', [1, 3], [canceled(2)], [canceledThen(2), opened(3)]],
-    ['the first of two charges after a cancellation', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
+    ['a cancellation and the first of two later charges', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
     [
-      'two cancellations, with the time of the first and the end of the newest',
+      'two cancellations: the step has the time of the first and the end of the newest',
       [],
       [canceled(2), canceled(3, 20)],
       [canceledThen(2, 20)],
     ],
     [
-      'two cancellations at the same time, with the later end',
+      'two cancellations at the same time: the step has the later end',
       [],
       [canceled(2, 20), canceled(2)],
       [canceledThen(2, 20)],
     ],
-    ['a charge at the time of a cancellation, which counts as earlier', [2], [canceled(2)], [canceledThen(2)]],
+    ['a charge at the time of a cancellation: the charge counts as earlier', [2], [canceled(2)], [canceledThen(2)]],
     [
       'cancellations with a charge between them',
       [1, 3],
@@ -100,7 +100,7 @@ describe('the status of a subscription', () => {
     canceledAt: canceledOn === undefined ? null : on(canceledOn),
   });
   for (const [what, paidOn, lateOn, cancellations, expected] of [
-    ['of which nothing is recorded', [], [], [], standing('active')],
+    ['without any recorded event', [], [], [], standing('active')],
     ['that was charged', [1], [], [], standing('active')],
     ['that is late, from the first report on', [1], [5, 3], [], standing('past_due', 3)],
     ['that was never charged, and is late', [], [3], [], standing('past_due', 3)],

@@ -19,7 +19,7 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-/** Complements attempts.test.ts: the right to make an attempt, and outcomes that arrive too late. */
+/** Complements attempts.test.ts with tests of the right to make an attempt, and of outcomes that arrive too late. */
 describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   const delivering = useDeliveries();
 
@@ -87,7 +87,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 1 });
     });
 
-    it('is tried again if the endpoint is enabled just before the delivery would be parked', async () => {
+    it('is tried again if the endpoint is enabled just before the parking of the delivery', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       let step: ReturnType<typeof attempt> | undefined;
@@ -103,11 +103,11 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step after three tries, if the endpoint changes between all of them', async () => {
+    it('is left to the next step after three tries if the endpoint changes between the tries', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
-        const status = ++statements % 2 === 1 && statements < 7 ? 'paused' : 'enabled'; // a claim, a look, a claim …
+        const status = ++statements % 2 === 1 && statements < 7 ? 'paused' : 'enabled'; // the statements alternate: a claim, a look, a claim and so on
         await alter('webhook_endpoints', delivery.endpoint.id, { status });
         return undefined;
       });
@@ -124,7 +124,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is marked as interrupted without the attempts of other deliveries', async () => {
+    it('is marked as interrupted, and the attempts of other deliveries are not marked', async () => {
       const { delivery } = await dueAt();
       const other = await dueAt();
       await diesAt('claimed', delivery);
@@ -143,7 +143,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
         { number: 1, fence: 1, outcome: 'interrupted' },
         { number: 1, fence: 2, outcome: 'succeeded' },
       ]);
-      // Both requests look equal to the receiver: same id, same bytes.
+      // The two requests are equal for the receiver: they have the same id and the same bytes.
       const [first, again] = receiver.requests;
       expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
       expect(again?.body).to.deep.equal(first?.body);
@@ -174,7 +174,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect((await outcomesOf(delivery)).at(-1)).to.deep.equal({ number: 2, fence: 6, outcome: 'succeeded' });
     });
 
-    it('succeeds at its fourth try after three interruptions', async () => {
+    it('succeeds with its fourth try after three interruptions', async () => {
       const { receiver, delivery } = await dueAt();
       for (let times = 1; times <= 3; times++) {
         await diesAt('posted', delivery);
@@ -185,7 +185,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 4 });
     });
 
-    it('fails the delivery if it is the eighth attempt and interrupted too often', async () => {
+    it('fails the delivery if the eighth attempt is interrupted too often', async () => {
       const { delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       for (let times = 1; times <= 4; times++) {
@@ -321,7 +321,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('that has ended keeps its status, and loses the requested attempt', async () => {
+    it('keeps its status if it has ended, and loses the requested attempt', async () => {
       const { receiver, delivery } = await bodyless();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', requested: 'manual' });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
@@ -329,7 +329,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('finds a body whose event has an earlier creation time than the delivery', async () => {
+    it('finds its body even if event and delivery have different creation times', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { created_at: new Date(Date.now() - second) });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -338,7 +338,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt in flight while its endpoint is disabled', () => {
-    /** Disables the endpoint and cancels its queue, as the code does. */
+    /** Disables the endpoint and cancels its queue, like the real operation. */
     const disable = async ({ endpoint }: TestWebhookDelivery) => {
       await alter('webhook_endpoints', endpoint.id, {
         status: 'disabled',
@@ -356,7 +356,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       { status: 200, becomes: 'succeeded' },
       { status: 500, becomes: 'canceled' },
     ] as const) {
-      it(`leaves the delivery ${becomes}, without a cancel reason, after a ${status}`, async () => {
+      it(`leaves the delivery ${becomes} and without a cancel reason after a ${status}`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);

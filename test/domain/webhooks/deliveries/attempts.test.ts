@@ -76,7 +76,7 @@ describe('a step of a webhook delivery', () => {
     });
   });
 
-  it('reports endpoint, host with port, outcome and duration of each posted attempt', async () => {
+  it('reports the endpoint, the host with its port, the outcome and the duration of each posted attempt', async () => {
     const delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test:8443/hook'));
     const answers = [refused, { ...accepted, durationMs: 7 }];
     const reports: Parameters<DeliveryDeps['onAttempt']>[0][] = [];
@@ -147,7 +147,7 @@ describe('a step of a webhook delivery', () => {
 
     const noResponse: { what: string; url?: string; answer?: Answer; outcome: AttemptOutcome; cause: FailureCause }[] =
       [
-        { what: 'an answer that never comes', answer: 'hang', outcome: 'timeout', cause: 'response_timeout' },
+        { what: 'an answer that never arrives', answer: 'hang', outcome: 'timeout', cause: 'response_timeout' },
         { what: 'a connection that is cut', answer: 'drop', outcome: 'connection_error', cause: 'connection_closed' },
         {
           what: 'a port without a listener',
@@ -226,7 +226,7 @@ describe('a step of a webhook delivery', () => {
       });
     }
 
-    it('does not exist after the eighth failure, which fails the delivery', async () => {
+    it('does not exist after the eighth failure, because this failure ends the delivery', async () => {
       const { receiver, delivery } = await dueAt({ status: 500 });
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
@@ -321,7 +321,7 @@ describe('a step of a webhook delivery', () => {
     });
 
     for (const status of ['paused', 'disabled']) {
-      it(`parks a due delivery until its 30 days are over if the endpoint is ${status}`, async () => {
+      it(`parks a due delivery until the end of its 30 days if the endpoint is ${status}`, async () => {
         const { receiver, delivery } = await dueAt();
         await alter('webhook_endpoints', delivery.endpoint.id, { status });
         const { createdAt } = await deliveryRow(delivery.id);
@@ -348,7 +348,7 @@ describe('a step of a webhook delivery', () => {
       expect(await attempt(another, {}, created + 30 * day - 1)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('waits for the expiry if the next attempt would come later', async () => {
+    it('waits for the expiry if the next attempt is due after the expiry', async () => {
       const { delivery } = await dueAt({ status: 500 });
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 6, schedule_position: 6 });
@@ -371,7 +371,7 @@ describe('a step of a webhook delivery', () => {
 
   describe('the state of the endpoint', () => {
     useStoppedClock();
-    it('counts each failure, and keeps the time of the first as failing_since', async () => {
+    it('counts each failure, and stores the time of the first failure as failing_since', async () => {
       const { delivery } = await dueAt({ status: 500 }, { status: 404 }, { status: 503 });
       const now = Date.now();
       await attempt(delivery, {}, now);
@@ -396,7 +396,7 @@ describe('a step of a webhook delivery', () => {
       expect(row.lastSuccessAt?.getTime()).to.equal(now + minute);
     });
 
-    it('counts all of eight concurrent failures, the maximum of an endpoint', async () => {
+    it('counts all eight concurrent failures, which is the maximum number for an endpoint', async () => {
       const { receiver, delivery } = await dueAt(...Array.from({ length: 8 }, () => ({ status: 500, delayMs: 50 })));
       const others = await Promise.all(Array.from({ length: 7 }, () => buildWebhookDelivery(delivery)));
       await Promise.all([delivery, ...others].map((each) => attempt(each)));

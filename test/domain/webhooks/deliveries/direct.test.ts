@@ -59,7 +59,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   const disable = () => disableEndpoint(...own(), new Date(now));
   const enable = () => enableEndpoint(...own(), new Date(now));
   const remove = () => removeStudent(depsOn(deps.db), subscription.clubId, subscription.studentId, new Date(now));
-  /** A database that loses the connection just before each commit. */
+  /** A database whose connection is lost just before each commit. */
   const cutOff = () => watching(deps.db, () => Promise.reject(new Error('cut off')));
   const expectNothing = async (act: () => Promise<unknown>) => {
     const before = await everything();
@@ -68,7 +68,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     );
     expect(await everything()).to.deep.equal(before);
   };
-  /** Ends two bulk claims. A resend is requested during the second. Expects the priorities of their wakes. */
+  /** Ends two claims with bulk priority, with a requested resend during the second claim. Expects the priorities of the two wakes. */
   const expectPriorities = async (end: (id: Id, its: Claim) => Promise<unknown>) => {
     for (const isResent of [false, true]) {
       const one = await buildSubscription(url);
@@ -133,7 +133,8 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       await expectNothing(giveBack);
     });
 
-    it('is one transaction, which leaves nothing when it is cut off', () => expectNothing(() => giveBack(cutOff())));
+    it('is one transaction, which leaves no change if the connection is lost', () =>
+      expectNothing(() => giveBack(cutOff())));
 
     for (const { what, end } of [
       { what: 'the endpoint was disabled', end: disable },
@@ -163,7 +164,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       return everything();
     };
 
-    it('is handed over: its mark is removed and a run is woken', async () => {
+    it('is handed over: the mark of the delivery is removed and a run is woken', async () => {
       const before = await loseClaim();
       let count: number | undefined;
       const woken = await wakes(async () => (count = await handOver()));
@@ -175,7 +176,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await handOver()).to.equal(0);
     });
 
-    it('is marked as interrupted by the run’s claim, which repeats number 1', async () => {
+    it('is marked as interrupted by the run’s claim, which uses number 1 again', async () => {
       await loseClaim();
       await handOver();
       const next = await claimed(delivery, now);
@@ -195,7 +196,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
     });
 
-    it('stays if its lease has not ended, or if a run has claimed it', async () => {
+    it('stays if its lease has not ended, or if a run has claimed the delivery', async () => {
       const runDelivery = await buildWebhookDelivery(subscription, new Date(now));
       await claimed(runDelivery, now);
       await endLease(runDelivery.id);
@@ -208,7 +209,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await isDirect()).to.equal(true);
     });
 
-    it('is handed over in one transaction with the wake, which leaves nothing when it is cut off', async () => {
+    it('is handed over in one transaction with the wake, which leaves no change if the connection is lost', async () => {
       await loseClaim();
       await expectNothing(() => handOver(cutOff()));
       expect(await handOver()).to.equal(1);
@@ -251,7 +252,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(runs).to.have.members([deliveryRun(delivery), deliveryRun(other.delivery)]);
     });
 
-    it('is handed over with at most 255 others; the rest follow in later rounds', async () => {
+    it('is handed over in a round of at most 256 attempts, and later rounds hand over the rest', async () => {
       await loseClaim();
       await deps.db.run(sql`
         WITH event AS (
@@ -284,7 +285,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       },
       { what: 'silence', answer: { outcome: 'timeout' as const, durationMs: 15_000 }, waitMs: 4_750 },
     ]) {
-      it(`wakes a run for attempt 2, with the same time and rows as in the other lane (${what})`, async () => {
+      it(`wakes a run for attempt 2, with the same time and rows as after an attempt of a run (${what})`, async () => {
         const runDelivery = await buildWebhookDelivery(await buildSubscription(url), new Date(now));
         const claimOfRun = await claimed(runDelivery, now);
         const random = () => 0.25;
@@ -317,16 +318,16 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     it('wakes the run with the bulk priority of its fact, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) => recordFailure({ ...deps, random: () => 0.25 }, id, its, refused, new Date(now))));
 
-    it('is one transaction, which leaves nothing when it is cut off', () =>
+    it('is one transaction, which leaves no change if the connection is lost', () =>
       expectNothing(() => fails(refused, cutOff())));
 
-    it('wakes a run for a resend that was requested in the meantime', async () => {
+    it('wakes a run for a resend that was requested during the attempt', async () => {
       await resend();
       expect(await wakes(async () => expect(await fails()).to.equal(undefined))).to.deep.equal([deliveryRun(delivery)]);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run and the gate if it arms the breaker', async () => {
+    it('wakes the run and the gate if the failure arms the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),
@@ -339,7 +340,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       { what: 'the endpoint was disabled', end: disable },
       { what: 'the student was removed', end: remove },
     ]) {
-      it(`wakes no run if ${what} in the meantime, because the delivery has ended`, async () => {
+      it(`wakes no run if ${what} during the attempt, because the delivery has ended`, async () => {
         await end();
         const woken = await wakes(async () =>
           expect(await fails({ ...refused, responseExcerpt: 'Stella' })).to.deep.equal({
@@ -352,7 +353,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('leaves the wake to the cancellation of the queue, with bulk priority, if it disables the endpoint', async () => {
+    it('leaves the wake to the cancellation of the queue, with bulk priority, if the endpoint is disabled', async () => {
       const longAgo = new Date(now - 5 * day);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1, failing_since: longAgo });
       await wakes(async () => expect(await fails()).to.equal(undefined));

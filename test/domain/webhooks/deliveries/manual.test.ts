@@ -1,4 +1,4 @@
-/** Test attempts, resends and recoveries (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Checks test attempts, resends and recoveries (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { Answer, Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/queues/gate.ts';
@@ -47,7 +47,7 @@ describe('requested attempts', () => {
   const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
   const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
   const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
-  /** A delivery that has ended, by default after its eight attempts. */
+  /** Builds a delivery that has ended, by default after its eight attempts. */
   const ended = async (status: string, columns: object = {}): Promise<TestWebhookDelivery> => {
     const delivery = await due();
     await alter('webhook_deliveries', delivery.id, {
@@ -113,7 +113,7 @@ describe('requested attempts', () => {
       ]);
     });
 
-    it('makes one attempt for two requests before it', async () => {
+    it('makes one attempt for two requests that come before the attempt', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await resend(delivery);
@@ -122,7 +122,7 @@ describe('requested attempts', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('makes a second attempt for a request during the first', async () => {
+    it('makes a second attempt for a request during the first attempt', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver(() => answer.promise);
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -137,7 +137,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
     });
 
-    it('is repeated after its worker died, together with a second resend from the meantime', async () => {
+    it('is repeated after its worker died, and is followed by a resend that was requested since', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await dies(delivery);
@@ -156,7 +156,7 @@ describe('requested attempts', () => {
 
   describe('resend of a pending delivery', () => {
     useStoppedClock();
-    it('makes the next attempt immediately, and after a failure waits as after that attempt', async () => {
+    it('makes the next attempt immediately, and after its failure waits as the schedule says', async () => {
       const delivery = await due();
       answers = [failing, failing];
       await attempt(delivery);
@@ -169,7 +169,7 @@ describe('requested attempts', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', schedulePosition: 2, attemptCount: 2 });
     });
 
-    it('makes the eighth attempt immediately, whose failure fails the delivery', async () => {
+    it('makes the eighth attempt immediately, and its failure fails the delivery', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       answers = [failing];
@@ -178,7 +178,7 @@ describe('requested attempts', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 8, schedulePosition: 8 });
     });
 
-    it('ends the delivery with a 2xx', async () => {
+    it('ends the delivery after an answer 2xx', async () => {
       const delivery = await due();
       await resend(delivery);
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -237,7 +237,7 @@ describe('requested attempts', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 3, schedulePosition: 2 });
     });
 
-    it('makes the delivery succeeded with a 2xx', async () => {
+    it('makes the delivery succeeded after an answer 2xx', async () => {
       const delivery = await ended('failed');
       await recover();
       await tend();
@@ -245,7 +245,7 @@ describe('requested attempts', () => {
       expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
     });
 
-    it('waits for the gate, which releases a few, and the next ones after each record', async () => {
+    it('waits for the gate, which releases a few recoveries, and one more after each record', async () => {
       const deliveries = [];
       for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
       const [first] = deliveries;
@@ -260,7 +260,7 @@ describe('requested attempts', () => {
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('keeps its own attempt if it was requested during a resend that then fails', async () => {
+    it('makes its own attempt even if it was requested during a resend that then fails', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -277,7 +277,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
-    it('keeps its own attempt if it was requested during a resend whose worker died', async () => {
+    it('makes its own attempt even if it was requested during a resend whose worker died', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       await resend(delivery);
       await dies(delivery);
@@ -295,7 +295,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual', 'recovery']);
     });
 
-    it('is attempted immediately when a resend follows, and only once', async () => {
+    it('is attempted immediately and only once if a resend follows', async () => {
       const delivery = await ended('failed');
       answers = [failing];
       await recover();
@@ -307,7 +307,7 @@ describe('requested attempts', () => {
 
   describe('at a throttled endpoint (DEL-5)', () => {
     useStoppedClock();
-    /** The ways to request an attempt. @returns the delivery, ready for its attempt */
+    /** The operations that request an attempt. @returns the delivery, ready for its attempt */
     const ways: Record<string, () => Promise<{ id: string }>> = {
       'a resend of a failed delivery': async () => {
         const delivery = await ended('failed');
@@ -351,13 +351,13 @@ describe('requested attempts', () => {
       });
     }
 
-    it('a scheduled attempt waits for the gate', async () => {
+    it('makes a scheduled attempt wait for the gate', async () => {
       await throttle();
       expect(await attempt(await due())).to.include({ done: false, waitingFor: 'gate' });
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('a scheduled attempt is made after the gate has admitted its delivery, and others still wait', async () => {
+    it('makes a scheduled attempt after the gate has admitted its delivery, while others still wait', async () => {
       await throttle();
       const [one, other] = [await due(), await due()];
       for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });

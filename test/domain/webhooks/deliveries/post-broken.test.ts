@@ -80,10 +80,10 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
 
     for (const [what, lengths] of [
       ['two lengths', 'content-length: 2\r\ncontent-length: 3'],
-      ['a length and chunks', 'content-length: 2\r\ntransfer-encoding: chunked'],
-      ['a length beyond all numbers', `content-length: ${'9'.repeat(23)}`],
+      ['both a length and chunks', 'content-length: 2\r\ntransfer-encoding: chunked'],
+      ['a length that is too large for a number', `content-length: ${'9'.repeat(23)}`],
     ]) {
-      it(`is a connection_error, because its end is unclear: ${what}`, async () => {
+      it(`is a connection_error, because its end is ambiguous: ${what}`, async () => {
         expect(await postTo(`HTTP/1.1 200 OK\r\n${lengths}\r\n\r\nok`)).to.deep.equal(
           connectionError('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'),
         );
@@ -100,11 +100,11 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
     const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n';
     for (const [what, parts] of [
       ['100 Continue', ['HTTP/1.1 100 Continue\r\n\r\n', fine]],
-      ['100 Continue in one write with the answer', [`HTTP/1.1 100 Continue\r\n\r\n${fine}`]],
-      ['100 with headers, LF line ends and no reason', ['HTTP/1.0 100\nx: y\n\n', fine]],
+      ['100 Continue in the same write as the answer', [`HTTP/1.1 100 Continue\r\n\r\n${fine}`]],
+      ['100 with headers, LF line ends and no reason phrase', ['HTTP/1.0 100\nx: y\n\n', fine]],
       ['an upgrade that was not requested', [upgrade, fine]],
       ['102, and 99 hints', ['HTTP/1.1 102 Processing\r\n\r\n', hint.repeat(99), fine]],
-      ['100 byte by byte', `HTTP/1.1 100 Continue\r\n\r\n${fine}`.split('')],
+      ['100 that arrives byte by byte', `HTTP/1.1 100 Continue\r\n\r\n${fine}`.split('')],
     ] as const) {
       it(`are skipped: ${what}`, async () => {
         const receiver = await receiverThat((socket) => {
@@ -175,7 +175,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('without an end are recorded as connection_error immediately, after few bytes', async () => {
+    it('without an end are recorded as connection_error immediately, after a few bytes', async () => {
       const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');

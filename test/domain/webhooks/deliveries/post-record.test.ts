@@ -46,7 +46,7 @@ describe('the record of a hostile answer in Postgres', () => {
     { what: 'invalid UTF-8', body: Buffer.from([0x61, 0xff, 0xc3, 0x28]), excerpt: 'a\uFFFD\uFFFD(' },
     { what: 'half a surrogate pair', body: Buffer.from([0xed, 0xa0, 0x80]), excerpt: '\uFFFD\uFFFD\uFFFD' },
     {
-      what: 'a character that the limit of 2 KB cuts',
+      what: 'a character that crosses the limit of 2 KB',
       body: Buffer.from(`x${'🎓'.repeat(1_000)}`),
       excerpt: `x${'🎓'.repeat(511)}`,
     },
@@ -88,7 +88,7 @@ describe('the record of a hostile answer in Postgres', () => {
       delivery: ['pending', 1],
     },
     {
-      what: 'a 2xx with an endless dripping body',
+      what: 'a 2xx with an endless body that arrives byte by byte',
       respond: ((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nbegun');
         drip(socket, '\0', 60_000);

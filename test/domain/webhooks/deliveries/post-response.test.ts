@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 const gigabyte = 2 ** 30;
-/** The bytes that the buffers of both ends of a loopback connection can hold unread. */
+/** The maximum number of unread bytes in the buffers at the two ends of a loopback connection. */
 const unreadBytes = 2 ** 23;
 
 const ok = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
@@ -15,7 +15,7 @@ describe('the response to a webhook attempt', () => {
   const { receiverThat, post, postTo, resultOf } = usePosting();
 
   describe('the excerpt', () => {
-    it('holds up to 2 KB', async () => {
+    it('contains at most 2 KB', async () => {
       for (const [length, excerptLength] of [
         [2_047, 2_047],
         [2_048, 2_048],
@@ -27,19 +27,19 @@ describe('the response to a webhook attempt', () => {
       }
     });
 
-    it('holds the body of a failure, without the framing of chunks', async () => {
+    it('contains the body of a failed attempt, without the framing of chunks', async () => {
       const chunks = '6\r\nbroken\r\n5\r\n down\r\n0\r\n\r\n';
       const answer = await postTo(`${chunked(500)}${chunks}`);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 500, responseExcerpt: 'broken down' });
     });
 
-    it('is text without NUL for any bytes', async () => {
+    it('is a text without NUL for any bytes', async () => {
       const bytes = Buffer.from([0x61, 0x00, 0xff, 0xfe, 0x62, 0xed, 0xa0, 0x80, 0x63]);
       const { responseExcerpt } = await postTo(ok(bytes.length), bytes);
       expect(responseExcerpt).to.equal('a\uFFFD\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc');
     });
 
-    it('omits a character that the limit cuts', async () => {
+    it('omits a character that crosses the limit', async () => {
       const { responseExcerpt } = await postTo(ok(4_001), `x${'é'.repeat(2_000)}`);
       expect(responseExcerpt).to.equal(`x${'é'.repeat(1_023)}`);
     });
@@ -87,7 +87,7 @@ describe('the response to a webhook attempt', () => {
           floods.push(flood(socket, bytes));
         });
         const before = process.memoryUsage().rss;
-        // The attempts end at 2 KB and not at the time limit, because no timer runs here.
+        // The attempts end at 2 KB and not at the time limit, because no timer runs in this test.
         const answers = await withoutTimersOf(1_000, () =>
           Promise.all(Array.from({ length: 10 }, () => resultOf(receiver.port))),
         );
@@ -112,7 +112,7 @@ describe('the response to a webhook attempt', () => {
     for (const { what, respond, excerpt } of [
       { what: 'the body drips', respond: writeThen(ok(1_000), (socket) => drip(socket, 'x')), excerpt: /^x+$/ },
       {
-        what: 'the body drips in endless chunks',
+        what: 'the body arrives slowly in endless chunks',
         respond: writeThen(chunked(), (socket) => drip(socket, '1\r\nx\r\n')),
         excerpt: /^x+$/,
       },
@@ -129,14 +129,14 @@ describe('the response to a webhook attempt', () => {
         excerpt: /^partialHTTP\/1.1 500$/,
       },
     ]) {
-      it(`decides at the time limit when ${what}`, async () => {
+      it(`decides the outcome at the time limit when ${what}`, async () => {
         const receiver = await receiverThat(respond);
         const limits = await limitsSetBy(async () => {
           const { durationMs, responseExcerpt, ...answer } = await post(receiver.port, within);
           expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
           if (excerpt) expect(responseExcerpt).to.match(excerpt);
           else expect(responseExcerpt).to.equal(undefined);
-          expect(durationMs).to.be.at.least(295); // no other event ends the attempt
+          expect(durationMs).to.be.at.least(295); // only the time limit ends the attempt
         });
         expect(limits).to.deep.equal([300]);
       });
@@ -146,7 +146,7 @@ describe('the response to a webhook attempt', () => {
       { what: 'ended', end: 'destroy' },
       { what: 'reset', end: 'reset' },
     ] as const) {
-      it(`decides immediately when the connection is ${what} within the body`, async () => {
+      it(`decides the outcome immediately when the connection is ${what} within the body`, async () => {
         const receiver = await receiverThat(
           writeThen(`${ok(1_000)}partial`, (socket) => {
             setTimeout(() => (end === 'reset' ? receiver.reset() : socket.destroy()), 20);
@@ -163,7 +163,7 @@ describe('the response to a webhook attempt', () => {
       { what: '1 MB of trailers', rest: `0\r\n${`x: ${'y'.repeat(100)}\r\n`.repeat(10_000)}\r\n` },
       { what: 'a chunk extension of 1 MB', rest: `2;${'a'.repeat(1_000_000)}\r\nok\r\n0\r\n\r\n` },
     ]) {
-      it(`decides when the body is followed by ${what}`, async () => {
+      it(`decides the outcome when the body is followed by ${what}`, async () => {
         const receiver = await receiverThat(writeThen(chunked(), (socket) => socket.write(`5\r\nfirst\r\n${rest}`)));
         const answer = await resultOf(receiver.port, { timeLimitMs: 10_000 });
         expect(answer).to.include({ outcome: 'succeeded', responseStatus: 200 });
@@ -171,7 +171,7 @@ describe('the response to a webhook attempt', () => {
       });
     }
 
-    it('decides for a failure, too', async () => {
+    it('decides the outcome also for a failed attempt', async () => {
       const receiver = await receiverThat(writeThen(chunked(503), (socket) => drip(socket, '1\r\nx\r\n')));
       const { responseExcerpt, ...answer } = await resultOf(receiver.port, within);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 503 });

@@ -21,10 +21,10 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
 }
 
 /**
- * Measures the memory that stays in use. It collects garbage before each measurement, and uses the smallest of the later measurements,
- * because temporary buffers come and go. A collection can last longer than 100 ms in a process with a large heap, so `begin` starts the
- * measurements.
- * @param work calls `begin` after the phases, such as connecting, whose end could exceed its time limit
+ * Measures the memory that stays in use. It collects garbage before each measurement. It uses the smallest of the later measurements,
+ * because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large heap. So `begin` starts
+ * the measurements.
+ * @param work calls `begin` after phases such as connecting, because a garbage collection could delay such a phase beyond its time limit
  * @returns the growth of the memory in use during `work`, in bytes
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {
@@ -60,7 +60,7 @@ describe('the time limit of 15 s for a webhook attempt', () => {
 
   it('covers the name resolution', async () => {
     const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
-    const waiting = setTimeout(() => {}, 5_000); // keeps the process running, because the timer of the limit does not
+    const waiting = setTimeout(() => {}, 5_000); // keeps the process running, because the timer of the limit does not keep it running
     const url = 'https://receiver.test/';
     await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }), 'CONNECT_TIMEOUT');
     clearTimeout(waiting);
@@ -87,9 +87,9 @@ describe('the time limit of 15 s for a webhook attempt', () => {
     await limited(receiver.port, 'CONNECT_TIMEOUT');
   });
 
-  it('covers headers that never come', async () => limited((await receiverThat(() => {})).port));
+  it('covers headers that never arrive', async () => limited((await receiverThat(() => {})).port));
 
-  it('covers headers that come byte by byte', async () => {
+  it('covers headers that arrive byte by byte', async () => {
     const receiver = await receiverThat((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx: ');
       drip(socket, 'y');

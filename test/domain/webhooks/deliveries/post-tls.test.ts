@@ -29,7 +29,7 @@ describe('TLS of a webhook attempt', () => {
       ],
       ['for the receiver’s address only', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'of an untrusted authority with the name of a trusted one',
+        'of an untrusted authority with the name of a trusted authority',
         async () => (await makeAuthority()).issue(['receiver.test']),
         // The untrusted authority has the name of the trusted authority, but another key.
         'CERT_SIGNATURE_FAILURE',
@@ -91,7 +91,7 @@ describe('TLS of a webhook attempt', () => {
   });
 
   describe('HTTP/1.1 by ALPN', () => {
-    it('is chosen from HTTP/2 and HTTP/1.1, and used without ALPN', async () => {
+    it('is chosen if the receiver offers HTTP/2 and HTTP/1.1, and is used without ALPN', async () => {
       const chosen: unknown[] = [];
       const respond: Respond = (socket, request, number) => {
         chosen.push(socket.alpnProtocol);
@@ -104,7 +104,7 @@ describe('TLS of a webhook attempt', () => {
       expect(chosen).to.deep.equal(['http/1.1', false]);
     });
 
-    it('is required, so that a receiver with only HTTP/2 is a tls_error', async () => {
+    it('is required, so that a receiver with only HTTP/2 causes a tls_error', async () => {
       const receiver = await receiverThat(noContent, undefined, { ALPNProtocols: ['h2'] });
       expect(await resultOf(receiver.port)).to.deep.equal({
         outcome: 'tls_error',

@@ -41,7 +41,7 @@ describe('one webhook attempt', () => {
       expect(receiver.serverNames).to.deep.equal(['receiver.test']);
     });
 
-    it('is verified by the receivers’ library with either secret during a rotation', async () => {
+    it('is accepted by the library of receivers with either secret during a rotation', async () => {
       const receiver = await receiverThat(noContent);
       const previous = newSecret();
       await post(receiver.port, { secrets: [secret, previous] });
@@ -60,7 +60,7 @@ describe('one webhook attempt', () => {
       expect(receiver.requests[0]?.headers['webhook-timestamp']).to.equal('1900000000');
     });
 
-    it('is sent to an IP address with its own certificate, without a server name', async () => {
+    it('is sent without a server name to an IP address that has a certificate', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
@@ -109,7 +109,7 @@ describe('one webhook attempt', () => {
       });
     }
 
-    it('is read from HTTP/1.0, and without a reason phrase', async () => {
+    it('is read from an answer in HTTP/1.0 and from an answer without a reason phrase', async () => {
       const old = await receiverThat((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nold but fine'));
       expect(await post(old.port)).to.include({ outcome: 'succeeded', responseExcerpt: 'old but fine' });
       expect(await postTo('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).to.deep.equal({
@@ -201,7 +201,7 @@ describe('one webhook attempt', () => {
       expect((await postThatEndsWith('ENETUNREACH')).outcome).to.equal('connection_error');
     });
 
-    it('are thrown immediately with the caller’s reason if it aborts before or during the attempt', async () => {
+    it('are thrown immediately with the caller’s reason if the caller aborts before or during the attempt', async () => {
       const closed = Promise.withResolvers<void>();
       const stop = new AbortController();
       const reason = Object.assign(new Error('shutting down'), { code: 'ECONNRESET' });

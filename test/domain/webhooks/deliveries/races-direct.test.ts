@@ -20,7 +20,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 
-/** Whether the delivery's run has no wake, a wake, or a wake that a second request raised. */
+/** The wake of the delivery's run: no wake, a wake, or a wake that a second request raised. */
 type Woken = 'nobody' | 'once' | 'raised';
 
 interface Result {
@@ -32,10 +32,10 @@ interface Result {
   woken: Woken;
 }
 
-/** The states of a delivery after the record of its direct attempt and an act, by the order of their commits. */
+/** An act during a direct attempt, with the expected states of the delivery. The states depend on the order of the record and the act. */
 interface Race {
   act: 'removal' | 'pause' | 'disable' | 'deletion' | 'rotation' | 'resend';
-  /** The record of a success need not wait for the act, because it does not lock the endpoint's row. */
+  /** The record of a success need not wait for the act, because the record does not lock the endpoint's row. */
   passes?: true;
   success: Result | { recordFirst: Result; actFirst: Result };
   failure: Result | { recordFirst: Result; actFirst: Result };
@@ -129,7 +129,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     const wakes = (await wakesOf(delivery.clubId)).filter(({ subjectId }) => subjectId === delivery.id);
     return wakes.length === 0 ? 'nobody' : wakes.some(({ raised }) => raised) ? 'raised' : 'once';
   };
-  /** Starts `second` while the transaction of `first` is not committed. @param passes whether `second` ends before that commit */
+  /** Starts `second` while the transaction of `first` is not committed. @param passes whether `second` ends before the commit of `first` */
   const inOrder = async (first: (db: Database) => Promise<unknown>, second: () => Promise<unknown>, passes = false) => {
     let other: Promise<unknown> | undefined;
     await withOpenTransaction(
@@ -176,12 +176,12 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         record(db, { outcome, responseStatus: 200, durationMs: 1, responseExcerpt: 'Stella' });
       if (!leaves) continue;
 
-      it(`${what} and ${act} give the expected state if the act is uncommitted first`, async () => {
+      it(`give a ${what} the expected result if it begins during an uncommitted ${act}`, async () => {
         await inOrder(acts[act], () => recordAnswer(), outcome === 'succeeded' && passes === true);
         await expectResult(leaves.actFirst, outcome);
       });
 
-      it(`${what} and ${act} give the expected state if the record is uncommitted first`, async () => {
+      it(`give a ${what} the expected result if a ${act} begins before its commit`, async () => {
         await inOrder(recordAnswer, () => acts[act]());
         await expectResult(leaves.recordFirst, outcome);
       });
@@ -189,14 +189,14 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
   }
 
   describe('after both commits', () => {
-    it('the run parks a failed delivery of a paused endpoint', async () => {
+    it('parks a failed delivery of a paused endpoint in its run', async () => {
       await inOrder(acts.pause, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       expect(await stepOf(delivery, accepted, due)).to.deep.include({ posted: 0 });
       expect((await deliveryRow(delivery.id)).parkedAt).not.to.equal(null);
     });
 
-    it('attempt 2 is signed with both secrets after a rotation', async () => {
+    it('signs attempt 2 with both secrets after a rotation', async () => {
       await inOrder(acts.rotation, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       const next = await claimed(delivery, due);
@@ -208,7 +208,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds },
       { what: 'failure', record: fails },
     ] as const) {
-      it(`a resend after a ${what} posts once more`, async () => {
+      it(`posts once more for a resend after a ${what}`, async () => {
         await inOrder(acts.resend, () => record());
         expect(await stepOf(delivery, accepted, now.getTime())).to.deep.equal({
           step: { done: true, outcome: 'succeeded' },
@@ -229,7 +229,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds, status: 'succeeded' },
       { what: 'failure', record: fails, status: 'pending' },
     ] as const) {
-      it(`a late ${what} waits for the relay that hands it over, and is recorded with one wake`, async () => {
+      it(`makes a late ${what} wait for the relay that hands it over, and records it with one wake`, async () => {
         await inOrder(
           (db) => handOverLost(db, now),
           () => record(),
@@ -238,7 +238,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         expect(await woken()).to.equal(status === 'pending' ? 'raised' : 'once');
       });
 
-      it(`a late ${what} waits for the claim of the run, and changes nothing`, async () => {
+      it(`makes a late ${what} wait for the claim of the run, and changes nothing`, async () => {
         await inOrder(
           (db) => claimAttempt(db.source, delivery.id, now.getTime()),
           () => record(),
@@ -250,7 +250,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       });
     }
 
-    it('a relay skips a delivery with an uncommitted record, and later finds nothing', async () => {
+    it('makes a relay skip a delivery with an uncommitted record, and later find nothing', async () => {
       await inOrder(
         (db) => succeeds(db),
         async () => expect(await handOverLost(deps.db, now)).to.equal(0),
@@ -262,7 +262,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     });
   });
 
-  it('a returned claim leaves no attempt and no second wake after a removal', async () => {
+  it('leaves no attempt and no second wake if a claim is returned after a removal', async () => {
     const giveBack = (db = deps.db) => returnClaim(db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     await inOrder(acts.removal, () => giveBack());
     expect(await deliveryRow(delivery.id)).to.include({ ...ended, direct: false, leaseUntil: null });

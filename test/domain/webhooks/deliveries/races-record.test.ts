@@ -63,7 +63,7 @@ describe('concurrent changes during an attempt’s record', () => {
     }
   });
 
-  it('a 2xx during an uncommitted student removal leaves the delivery canceled, without an excerpt', async () => {
+  it('leaves the delivery canceled and without an excerpt after a 2xx during an uncommitted removal', async () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
@@ -95,7 +95,7 @@ describe('concurrent changes during an attempt’s record', () => {
       expect(await recordWhileParked()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
     });
 
-    it('leaves the delivery parked if a further attempt is due', async () => {
+    it('leaves the delivery parked if the schedule has a further attempt', async () => {
       const row = await recordWhileParked();
       expect(row).to.include({ status: 'pending', attemptCount: 1 });
       expect(row.parkedAt).not.to.equal(null);
@@ -183,7 +183,7 @@ describe('concurrent changes during an attempt’s record', () => {
     });
   });
 
-  it('a resend during a failed attempt is due immediately, not at the next scheduled time', async () => {
+  it('makes a resend during a failed attempt due immediately, not at the next scheduled time', async () => {
     const now = Date.now();
     const claim = await claimed(delivery, now);
     await resend();
@@ -213,7 +213,7 @@ describe('concurrent changes during an attempt’s record', () => {
   });
 
   describe('an answer while Postgres is unavailable for a moment', () => {
-    /** Makes one step. Postgres fails like this after the POST. @param fails receives the number of the call, from 1 */
+    /** Runs one step. After the POST, Postgres fails as the callback says. @param fails receives the number of the call, from 1 */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
@@ -250,7 +250,7 @@ describe('concurrent changes during an attempt’s record', () => {
       });
       const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
       expect(waits).to.have.length(2);
-      expect(waits[0]).to.be.at.least(99); // a timer may end in the previous millisecond
+      expect(waits[0]).to.be.at.least(99); // a timer may end a millisecond early
       expect(waits[1]).to.be.at.least(399);
     });
 
@@ -271,7 +271,7 @@ describe('concurrent changes during an attempt’s record', () => {
 
   describe('a slow attempt', () => {
     const pass = useStoppedClock();
-    /** Makes one step whose request takes this long. @param beforeRecord called before each statement after the answer */
+    /** Runs one step whose request takes the given time. @param beforeRecord called before each statement after the answer */
     const stepTaking = async (
       tookMs: number,
       answer: AttemptAnswer,
@@ -313,13 +313,13 @@ describe('concurrent changes during an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', attemptCount: 1 });
     });
 
-    it('is followed immediately by a resend from the meantime', async () => {
+    it('is followed immediately by a resend that was requested during the attempt', async () => {
       const startedAt = Date.now();
       const step = await stepTaking(1_500, refused, undefined, { failpoint: async () => void (await resend()) });
       expect(step).to.include({ done: false, waitingFor: 'attempt', at: startedAt + 1_500 });
     });
 
-    it('records a success with one statement, whose duration limits concurrent attempts (ENG-18)', async () => {
+    it('records a success with one statement, and reports the duration of this statement (ENG-18)', async () => {
       const reportedMs: number[] = [];
       let statements = 0;
       const takes40ms = () => {
@@ -339,7 +339,7 @@ describe('concurrent changes during an attempt’s record', () => {
       { tookMs: 22_999, recorded: true },
       { tookMs: 23_000, recorded: false },
     ]) {
-      it(`${recorded ? 'is' : 'is not'} recorded again after ${tookMs} ms of its lease of 25 s`, async () => {
+      it(`${recorded ? 'is' : 'is not'} recorded again if ${tookMs} ms of its lease of 25 s have passed`, async () => {
         let tries = 0;
         const step = stepTaking(tookMs, accepted, () => (++tries === 1 ? 'before' : undefined));
         const outcome = await step.then(

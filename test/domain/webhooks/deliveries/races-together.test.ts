@@ -13,7 +13,7 @@ import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The statement waits for no lock, so a trigger of this file stops it between its reads and its locks. */
+/** The statement waits for no lock. So a trigger of this file stops the statement between its reads and its locks. */
 describe('a delivery that changes during the common statement of successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
@@ -33,7 +33,7 @@ describe('a delivery that changes during the common statement of successes (HOOK
     ({ delivery, claim } = await claimedDirectly(await buildSubscription('https://receiver.test/hook'), now.getTime()));
   });
 
-  /** @returns the result of the record, after `act` during the statement */
+  /** @returns the result of the record if `act` runs during the statement */
   const recordedAround = async (act: () => Promise<unknown>): Promise<boolean | undefined> => {
     let recorded: Promise<boolean> | undefined;
     await withOpenTransaction(
@@ -65,7 +65,7 @@ describe('a delivery that changes during the common statement of successes (HOOK
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: 'manual', direct: false });
   });
 
-  it('is left to the run that claims it', async () => {
+  it('is left to the run that claims the delivery', async () => {
     const claims = async () => {
       await endLease(delivery.id);
       await claimed(delivery, now.getTime());

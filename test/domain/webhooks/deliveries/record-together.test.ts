@@ -109,14 +109,14 @@ describe('recorded successes of a process (HOOK-19)', () => {
       }
     });
 
-    it('do not change other attempts in flight to the same endpoint', async () => {
+    it('do not change other attempts to the endpoint that are in flight', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       const { delivery, attempts } = await everythingOf(other);
       await succeeds(one);
       expect(await everythingOf(other)).to.deep.include({ delivery, attempts });
     });
 
-    it('include in the next statement the answers that arrive during a statement', async () => {
+    it('include the answers that arrive during a statement in the next statement', async () => {
       const gate = Promise.withResolvers<undefined>();
       record = createSuccessWriter(
         unreliable(deps.db, () => gate.promise),
@@ -131,7 +131,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(sizes).to.deep.equal([1, 3]);
     });
 
-    it('end a direct attempt without a run: no mark and no wake', async () => {
+    it('end a direct attempt without a run, so that no mark and no wake remain', async () => {
       const direct = await claimedDirectly(subscription, now);
       expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([]);
       expect(sizes).to.deep.equal([1]);
@@ -174,7 +174,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
   describe('of deliveries that have ended in the meantime', () => {
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
 
-    it('stay canceled without an excerpt if the student was removed, and others keep their excerpt', async () => {
+    it('stay canceled without an excerpt if the student was removed, and do not affect others', async () => {
       const other = await inFlight();
       const elsewhere = await buildSubscription(url);
       const removed = await inFlight(elsewhere);
@@ -209,7 +209,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
   });
 
   describe('in last_success_at of the endpoint', () => {
-    it('are written at most every 5 s, and never with an earlier time', async () => {
+    it('are written at most every 5 s, and never replace a later time', async () => {
       const times = [];
       for (const at of [now, now + 5_000, now + 5_001, now + 2_000]) {
         await succeeds(await inFlight(), accepted, at);
@@ -218,7 +218,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(times).to.deep.equal([now, now, now + 5_001, now + 5_001]);
     });
 
-    it('are written with the latest time of each endpoint in a common statement', async () => {
+    it('are written with the latest time of each endpoint if one statement records several', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), await inFlight(elsewhere)];
       const later = [1, 3, 2, 4];
@@ -227,7 +227,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect([await lastSuccess(), await lastSuccess(elsewhere)]).to.deep.equal([now + 3, now + 4]);
     });
 
-    it('are not written while another transaction holds the endpoint, and the deliveries do not wait', async () => {
+    it('are not written while another transaction locks the endpoint, and delay no delivery', async () => {
       const one = await inFlight();
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${subscription.endpoint.id} FOR UPDATE`),
@@ -249,7 +249,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, calls: true },
       { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, calls: true },
     ]) {
-      it(`reset the breaker of an endpoint that ${what}, while others are recorded together`, async () => {
+      it(`reset the breaker of an endpoint that ${what}, while other successes are recorded together`, async () => {
         const elsewhere = await buildSubscription(url);
         const [one, other] = [await inFlight(), await inFlight(elsewhere)];
         await alter('webhook_endpoints', subscription.endpoint.id, state);
@@ -268,7 +268,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       });
     }
 
-    it('wait for a transaction that holds the delivery, without delaying others', async () => {
+    it('wait for a transaction that locks the delivery, without delaying other deliveries', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       let waiting: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -285,7 +285,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
     });
 
-    it('leave a requested resend to the run that was woken for it', async () => {
+    it('leave a requested resend to the run that was woken for the resend', async () => {
       const one = await inFlight();
       await resend(one);
       expect(await wakesBy(subscription.clubId, () => succeeds(one))).to.deep.equal([]);
@@ -343,7 +343,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(direct.delivery.id)).to.include({ status: 'succeeded', requested: null, direct: false });
     });
 
-    it('include the success of a manual attempt, which is in no common statement', async () => {
+    it('include the success of a manual attempt, because no common statement records such a success', async () => {
       const one = await inFlight();
       await endLease(one.delivery.id);
       await resend(one);
@@ -380,7 +380,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       await expectNothing(stale);
     });
 
-    it('change nothing together with the record of the current claim in one statement', async () => {
+    it('change nothing, even in one statement with the record of the current claim', async () => {
       const stale = await inFlight();
       await endLease(stale.delivery.id);
       const current = { ...stale, claim: await claimed(stale.delivery, now) };
@@ -410,7 +410,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('use one generic plan, which scans no partition completely and skips partitions out of range', async () => {
+  it('use one generic plan, without full scans of partitions or use of partitions out of range', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
     const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
@@ -443,7 +443,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       },
       { what: 'its row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone because of ${what}, and the others are recorded in halves`, async () => {
+      it(`fail alone because of ${what}, while the other successes are recorded in halves`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');
@@ -482,7 +482,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       Promise.all(all.map((one) => succeeds(one).catch((error: Error) => error.message)));
     const connectionLost = 'Connection terminated unexpectedly';
 
-    it('fail for each caller after one try, and are recorded when they are repeated', async () => {
+    it('fail for each caller after one try, and are recorded when the callers try again', async () => {
       const all = await several(3);
       let calls = 0;
       record = createSuccessWriter(
@@ -506,7 +506,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('recorded together or alone', () => {
+  describe('successes that are recorded together or alone', () => {
     const seed = 36;
     const cases = fc.sample(
       fc.record({
@@ -550,7 +550,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       return one;
     };
 
-    /** Returns the state after a record, without ids, and without the columns that only a single record writes each time. */
+    /** Returns the state after a record. Ids are left out, and so are columns that only the record of a single success always writes. */
     const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);
       const ids = { id: null, clubId: null, endpointId: null, eventId: null, studentId: null, deliveryId: null };
@@ -562,7 +562,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       };
     };
 
-    it(`have the same effects in 30 generated cases (seed ${seed})`, async () => {
+    it(`have equal effects in 30 generated cases (seed ${seed})`, async () => {
       const twins = [];
       for (const one of cases) twins.push({ one, together: await build(one), alone: await build(one) });
       // A manual attempt is always recorded alone.

@@ -23,7 +23,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
-/** Complements races-record.test.ts: the rows that a record changes, and the rows that it keeps. */
+/** Complements races-record.test.ts with tests of the rows that a record changes, and of the rows that stay unchanged. */
 describe('the record of a webhook attempt', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
@@ -115,7 +115,7 @@ describe('the record of a webhook attempt', () => {
       expect(await everything()).to.deep.equal(before);
     });
 
-    it('changes nothing after the other attempt, while another delivery is in flight', async () => {
+    it('changes nothing after the end of the other attempt, while another delivery is in flight', async () => {
       await succeeds(current);
       await claimed(await due(), now);
       const before = await everything();
@@ -126,7 +126,7 @@ describe('the record of a webhook attempt', () => {
   });
 
   describe('a request during the attempt', () => {
-    /** Lets another worker find an ended lease and a paused endpoint, which parks the delivery. */
+    /** Makes another worker find an ended lease and a paused endpoint, so that this worker parks the delivery. */
     const parkDelivery = async () => {
       await endLease(delivery.id);
       await alterEndpoint({ status: 'paused' });
@@ -134,7 +134,7 @@ describe('the record of a webhook attempt', () => {
       expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
     };
 
-    it('for a recovery is satisfied by a success', async () => {
+    it('for a recovery is fulfilled by a success', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -181,7 +181,7 @@ describe('the record of a webhook attempt', () => {
     });
   });
 
-  it('a failed resend changes neither the status nor the due time of its delivery', async () => {
+  it('keeps the status and the due time of a delivery after a failed resend', async () => {
     await hasFailed();
     await alter('webhook_deliveries', delivery.id, { attempt_count: 3, schedule_position: 3 });
     await resend();
@@ -196,7 +196,7 @@ describe('the record of a webhook attempt', () => {
     });
   });
 
-  it('a failure does not count against an endpoint that was disabled in the meantime', async () => {
+  it('does not count a failure against an endpoint that was disabled during the attempt', async () => {
     const claim = await claimed(delivery, now);
     await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
     await fails(claim);
@@ -221,7 +221,7 @@ describe('the record of a webhook attempt', () => {
         release_page: 4,
         admitted_delivery_id: admitted.id,
       });
-    /** Runs the record. @returns whether the gate was woken, and the gate's columns of the endpoint */
+    /** Runs the record. @returns whether the gate was woken, and the columns of the endpoint that belong to the gate */
     const gateAfter = async (record: () => Promise<unknown>) => {
       const wakes = await wakesBy(subscription.clubId, record);
       const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());
@@ -243,7 +243,7 @@ describe('the record of a webhook attempt', () => {
       expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
     });
 
-    it('is woken by the failure that arms the breaker, and later releases again from a page of one', async () => {
+    it('is woken by the failure that arms the breaker, and later restarts the release with a page of 1', async () => {
       await releasing();
       await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
       const claim = await claimed(delivery, now);
@@ -255,14 +255,14 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps the admitted delivery if an attempt fails that was claimed before the arming', async () => {
+    it('keeps the admitted delivery if an attempt from before the arming fails', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), admitted: admitted.id });
     });
 
-    it('admits no delivery after the failure of the admitted one, which arms the breaker again', async () => {
+    it('admits no delivery after the failure of the admitted delivery, which arms the breaker again', async () => {
       await probing(delivery);
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({
@@ -279,7 +279,7 @@ describe('the record of a webhook attempt', () => {
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
     });
 
-    it('withdraws the admission when a resend fails, because the new hold is for all', async () => {
+    it('withdraws the admission if a resend fails, because the new hold applies to all deliveries', async () => {
       await probing(await due());
       await resend();
       const claim = await claimed(delivery, now);
@@ -306,7 +306,7 @@ describe('the record of a webhook attempt', () => {
       { outcome: 'success', record: succeeds },
       { outcome: 'failure', record: fails },
     ] as const) {
-      it(`is woken by the ${outcome} of a recovery, to release the next one`, async () => {
+      it(`is woken by the ${outcome} of a recovery, to release the next recovery`, async () => {
         await hasFailed();
         await recover();
         await tendGate(deps, endpointId(), now);

@@ -33,7 +33,7 @@ describe('eight attempts and the waits between them (DEL-3)', () => {
     expect(total / hour).to.be.within(27, 28);
   });
 
-  it('waits whole milliseconds within 10 % of the table for any jitter', () => {
+  it('waits whole milliseconds, within 10 % of the value in the table, for any jitter', () => {
     fc.assert(
       fc.property(attempts, jitters, (attempt, jitter) => {
         const wait = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -59,7 +59,7 @@ describe('a wait with Retry-After (DEL-2)', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 60 })).to.equal(60_000);
   });
 
-  it('stays if it is longer', () => {
+  it('is not changed if it is longer', () => {
     expect(waitAfterAttempt(4, { jitter: 0, retryAfterSeconds: 60 })).to.equal(2 * hour * 0.9);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 0 })).to.equal(4_500);
   });
@@ -122,7 +122,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     [429, 'Wed, 06 Nov 2030 08:49:61 GMT', undefined],
     [429, 'Wed, 06 Nov 2030 08:49:60 GMT', 60],
     [429, 'Wed, 06 Foo 2030 08:49:37 GMT', undefined],
-    // a year of two digits is at most 50 years ahead
+    // a year of two digits is at most 50 years in the future
     [429, 'Sunday, 06-Nov-80 08:49:37 GMT', 36_000],
     [429, 'Sunday, 06-Nov-81 08:49:37 GMT', undefined],
     // other statuses
@@ -138,7 +138,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     });
   }
 
-  it('counts a date from the clock, rounded up to a second', () => {
+  it('is the time from now until a date, rounded up to a second', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1)).to.equal(37);
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });

@@ -37,7 +37,7 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** The totals of these selections by tallies, and by counting rows. */
+/** Returns the totals of these selections twice: from the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -96,7 +96,7 @@ interface History {
   endpoints: Id[];
 }
 interface Step {
-  /** Named in the report of a counterexample. */
+  /** The name that a report of a counterexample shows. */
   what: string;
   happen: (tx: EntityManager, history: History) => Promise<unknown>;
 }
@@ -195,7 +195,7 @@ describe('delivery tallies', () => {
     );
   });
 
-  it('count only committed changes, and do not block two writers of one endpoint', async () => {
+  it('count only committed changes, and do not make two writers of one endpoint wait', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     const everything = { endpointId, since: -Infinity, until: Infinity };
@@ -246,7 +246,7 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('have no rows of a deleted endpoint after a rollup, and one row per day and hour of others', async () => {
+  it('have no rows of a deleted endpoint after a rollup, and otherwise one row per day and hour', async () => {
     const source = await testDatabase();
     const [deleted, remaining] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {

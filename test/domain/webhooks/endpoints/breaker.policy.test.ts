@@ -27,7 +27,7 @@ const closed: Breaker = {
   throttleMailedAt: null,
 };
 
-/** The breaker after this many failures in a row, one second apart. Each attempt is claimed after the record of the one before. */
+/** Returns the breaker after this number of consecutive failures, one second apart. Each attempt is claimed after the record of the previous attempt. */
 function afterFailures(times: number): Breaker {
   let breaker = closed;
   for (let second = 0; second < times; second++) {
@@ -36,7 +36,7 @@ function afterFailures(times: number): Breaker {
   return breaker;
 }
 
-/** A failure that was claimed now or some epochs ago, or a success, some time after the event before. */
+/** A failure that was claimed now or some epochs ago, or a success. It comes some time after the previous event. */
 const happenings = fc.array(
   fc.record({
     succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),
@@ -121,7 +121,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(breaker).to.include({ breakerStep: 2, consecutiveFailures: 45 });
   });
 
-  it('is reset by any 2xx, and five further failures arm it with 1 minute again', () => {
+  it('is reset by any 2xx, after which five failures arm the breaker with a hold of 1 minute again', () => {
     const reset = resetBreaker(afterFailures(9));
     expect(reset).to.deep.equal({ ...closed, breakerEpoch: afterFailures(9).breakerEpoch + 1 });
     let breaker = reset;
@@ -131,7 +131,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   });
 
   describe('after any sequence of failures and successes', () => {
-    it('counts the failures since the last 2xx, and keeps the time of the first as failing_since', () => {
+    it('counts the failures since the last 2xx, and stores the time of the first as failing_since', () => {
       fc.assert(
         fc.property(happenings, (all) => {
           let [count, first]: [number, Date | null] = [0, null];
@@ -183,7 +183,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('increases the epoch with each arming and each reset, and only then', () => {
+    it('increases the epoch only with each arming and each reset', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded }) => {
@@ -240,7 +240,7 @@ describe('the hold after an answer of an overloaded endpoint (HOOK-21)', () => {
         }),
       ).to.equal(hold));
 
-  it('starts at the first failure, and doubles the usual hold from the second', () => {
+  it('starts at the first failure, and is twice the usual hold from the second failure on', () => {
     const first = afterFailure(closed, 0, now, 5 * seconds);
     expect(first.armed).to.equal(true);
     expect(first.breaker).to.include({ consecutiveFailures: 1, breakerStep: 1, breakerEpoch: 1 });
@@ -260,7 +260,7 @@ describe('the hold after an answer of an overloaded endpoint (HOOK-21)', () => {
 describe('the mail about a throttled endpoint', () => {
   const after = (ms: number) => new Date(now.getTime() + ms);
 
-  it('is due once, an hour after the first arming, and again after the next throttling', () => {
+  it('is due once, an hour after the first arming, and once more after the next throttling', () => {
     const throttled = afterFailure(closed, 0, now, minute).breaker;
     expect(throttled.throttledSince).to.deep.equal(now);
     expect(mailIsDue(throttled, after(hour - 1))).to.equal(false);

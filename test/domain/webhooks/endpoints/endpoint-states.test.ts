@@ -1,4 +1,4 @@
-/** The effects of an endpoint's state on its deliveries (STATE-1 to STATE-7). */
+/** Tests the effects of an endpoint's state on its deliveries (STATE-1 to STATE-7). */
 import { expect } from 'chai';
 import type { Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
@@ -54,7 +54,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('sends parked deliveries through the gate if it is enabled within 30 days', async () => {
+    it('sends parked deliveries through the gate if the endpoint is enabled within 30 days', async () => {
       const deliveries = [await due(), await due()];
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
@@ -70,7 +70,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
     });
 
-    it('cancels each delivery as expired after 30 days, even if it is enabled later', async () => {
+    it('cancels each delivery as expired after 30 days, even if the endpoint is enabled later', async () => {
       const delivery = await due();
       await pause();
       await attempt(delivery);
@@ -83,7 +83,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('parks an earlier resend, and sends it immediately when enabled', async () => {
+    it('parks a resend from before the pause, and sends it when the endpoint is enabled', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date(now) });
       const deps = await testDeps();
@@ -94,7 +94,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('stops the gate when paused again during its release', async () => {
+    it('stops the gate if the endpoint is paused again during the release', async () => {
       const deliveries = [await due(), await due(), await due()];
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
@@ -107,7 +107,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('stays throttled when enabled, and admits one delivery after the hold', async () => {
+    it('stays throttled when the endpoint is enabled, and admits one delivery after the hold', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 5,
         failing_since: new Date(now),
@@ -134,7 +134,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ gateLooksAt: null });
     });
 
-    it('resets the breaker when enabled, so that the next delivery is sent immediately', async () => {
+    it('resets the breaker when the endpoint is enabled, so that the next delivery is sent immediately', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 9,
         failing_since: new Date(now),

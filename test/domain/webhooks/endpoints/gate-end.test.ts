@@ -43,7 +43,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     let opening: Promise<unknown> | undefined;
     let gate: Promise<unknown> | undefined;
     await withOpenTransaction(
-      // Another transaction holds the delivery, so that parking stops after the read of the endpoint and before the write.
+      // Another transaction locks the delivery, so that the parking stops between the read of the endpoint and the write.
       (tx: Transaction) => tx.manager.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
         parking = readState(deps.db, delivery.id, Date.now());
@@ -57,24 +57,24 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // In either order, the gate was woken once more and now releases the delivery.
+    // The gate was woken again in both orders, and now releases the delivery.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
   });
 
-  it('is attempted immediately instead, if the endpoint is enabled and the gate ends first', async () => {
+  it('is attempted immediately if the endpoint is enabled and the gate ends before the parking', async () => {
     const delivery = await duePaused();
     const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
     await withOpenTransaction(
       (tx: Transaction) => openAndEndTheGate(tx, delivery),
       async () => {
-        parking = readState(deps.db, delivery.id, Date.now()); // it sees a paused endpoint …
+        parking = readState(deps.db, delivery.id, Date.now()); // the step reads a paused endpoint …
         await untilWaitingForLocks(1); // … and waits before it parks
       },
     );
-    expect(await parking, 'no reason against a claim').to.equal(undefined);
+    expect(await parking, 'no reason prevents a claim').to.equal(undefined);
     expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null });
     expect(await attemptDelivery(delivering().deps(), delivery.id, Date.now())).to.deep.equal({
       done: true,
@@ -82,7 +82,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     });
   });
 
-  it('is not lost when a pause meets the end of the gate, because the pause waits for the gate', async () => {
+  it('is not lost if a pause coincides with the end of the gate, because the pause waits for the gate', async () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;
@@ -93,7 +93,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
         const query = async (statement: string, parameters: unknown[]) => {
           const rows: unknown = await tx.manager.query(statement, parameters);
           if (pausing === undefined) {
-            // After its first statement, before it has written anything.
+            // The transaction has executed its first statement and has not written yet.
             pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
             await untilWaitingForLocks(1);
           }

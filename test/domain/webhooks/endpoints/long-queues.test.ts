@@ -53,7 +53,7 @@ describe('an endpoint with a long queue', function () {
     await multiply(subscription, 2_500);
   });
 
-  it('cancels 2,000 deliveries when disabled, and its gate cancels the rest', async () => {
+  it('cancels 2,000 deliveries when it is disabled, and its gate cancels the others', async () => {
     const deps = await testDeps();
     const woken = await wakesBy(subscription.clubId, () => disableEndpoint(deps, ...ids(), new Date()));
     expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
@@ -65,7 +65,7 @@ describe('an endpoint with a long queue', function () {
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
   });
 
-  it('is canceled and released with bulk priority, except the first released delivery (ENG-15)', async () => {
+  it('has bulk priority for cancellations and releases, except for the first released delivery (ENG-15)', async () => {
     const deps = await testDeps();
     const wakesAfter = async (act: () => Promise<unknown>) => {
       await wakesBy(subscription.clubId, act);
@@ -130,14 +130,14 @@ describe('a change of the breaker', () => {
   };
   const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
-  it('restarts the release pages at 1 when it arms', async () => {
+  it('restarts the release with a page of 1 when the breaker arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('makes the gate due immediately after a success, so that the sweeper finds a lost gate', () =>
+  it('makes the gate due immediately after a success, so that the sweeper can find a lost gate', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 200 }));
       const holdUntil = new Date(now + 60 * minute);
@@ -149,7 +149,7 @@ describe('a change of the breaker', () => {
       expect(row.gateLooksAt?.getTime()).to.equal(now);
     }));
 
-  it('resets a throttled endpoint without recorded failures, a state of older versions', async () => {
+  it('resets a throttled endpoint without recorded failures (a state from older versions)', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
     await alter('webhook_endpoints', delivery.endpoint.id, oldState);
@@ -178,14 +178,14 @@ describe('a change of the breaker', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('ends a purged delivery with a request, a state of older versions', async () => {
+  it('ends a purged delivery that has a requested attempt (a state from older versions)', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
     await alter('webhook_deliveries', delivery.id, oldState);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('restarts the release pages when the endpoint is closed', async () => {
+  it('restarts the release with a page of 1 when the endpoint is closed', async () => {
     const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

@@ -1,4 +1,4 @@
-/** The cancellation of an endpoint's queue, and attempts that are in flight during it (HOOK-9). */
+/** Tests the cancellation of an endpoint's queue, and attempts that are in flight during this cancellation (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -45,16 +45,16 @@ describe('the cancellation of an endpoint’s queue', () => {
       change(await testDeps(), clubId, endpoint.id, new Date());
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
-  it('cancels only pending and requested deliveries, and wakes each changed one', async () => {
+  it('cancels only pending and requested deliveries, and wakes each changed delivery', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const rows = {
       pending: {},
       parked: { parked_at: new Date() },
       requested: { requested: 'manual' },
-      'interrupted, to be repeated': { in_flight: 'manual' },
-      'failed, its resend requested': { status: 'failed', requested: 'manual' },
-      'failed, its resend interrupted': { status: 'failed', in_flight: 'manual' },
+      'interrupted, before its repetition': { in_flight: 'manual' },
+      'failed, with a requested resend': { status: 'failed', requested: 'manual' },
+      'failed, with an interrupted resend': { status: 'failed', in_flight: 'manual' },
       succeeded: { status: 'succeeded' },
       failed: { status: 'failed' },
       'canceled by a removal': { status: 'canceled', cancel_reason: 'student_removed' },
@@ -81,9 +81,9 @@ describe('the cancellation of an endpoint’s queue', () => {
       pending: 'canceled',
       parked: 'canceled',
       requested: 'canceled',
-      'interrupted, to be repeated': 'canceled',
-      'failed, its resend requested': 'failed',
-      'failed, its resend interrupted': 'failed',
+      'interrupted, before its repetition': 'canceled',
+      'failed, with a requested resend': 'failed',
+      'failed, with an interrupted resend': 'failed',
       succeeded: 'succeeded',
       failed: 'failed',
       'canceled by a removal': 'canceled',
@@ -99,7 +99,7 @@ describe('the cancellation of an endpoint’s queue', () => {
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 
-  it('prevents later attempts, even after the endpoint is enabled again', async () => {
+  it('prevents later attempts of the deliveries, even after the endpoint is enabled again', async () => {
     const receiver = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await disable(delivery);
@@ -111,7 +111,7 @@ describe('the cancellation of an endpoint’s queue', () => {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('makes a concurrent fan-out wait, which then creates nothing', async () => {
+  it('makes a concurrent fan-out wait, so that it creates no delivery', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
@@ -132,7 +132,7 @@ describe('the cancellation of an endpoint’s queue', () => {
   });
 
   describe('an attempt in flight', () => {
-    it('makes a delivery that the disable canceled succeeded with its 2xx', async () => {
+    it('makes a canceled delivery succeeded if the attempt is answered with 2xx', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       expect((await deliveryRow(delivery.id)).status).to.equal('canceled');
@@ -159,7 +159,7 @@ describe('the cancellation of an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       });
 
-    it('makes its delivery succeeded with a 2xx if the endpoint was disabled and enabled in the meantime', async () => {
+    it('makes its delivery succeeded with a 2xx even after the endpoint was disabled and enabled', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       await enable(delivery);
@@ -167,7 +167,7 @@ describe('the cancellation of an endpoint’s queue', () => {
       expect((await deliveryRow(delivery.id)).status).to.equal('succeeded');
     });
 
-    it('is recorded if its endpoint was deleted in the meantime', async () => {
+    it('is recorded even if its endpoint was deleted during the attempt', async () => {
       const { delivery, finish } = await inFlight();
       await deleteEndpoint(await testDeps(), delivery.clubId, delivery.endpoint.id, new Date());
       expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });

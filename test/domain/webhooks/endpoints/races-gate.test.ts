@@ -45,7 +45,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
   const random = () => 0.5;
 
   describe('parking and release', () => {
-    it('sends a delivery immediately if the endpoint opens and its gate ends while it is parked', async () => {
+    it('sends a delivery immediately if the gate ends while the delivery is being parked', async () => {
       const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
       await throttle(now + minute);
@@ -66,7 +66,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
-    it('makes an ending gate wait for a delivery that is being parked, and release it', async () => {
+    it('makes an ending gate wait for a delivery that is being parked, and release the delivery', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -90,7 +90,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     });
   });
 
-  it('two concurrent steps of the gate admit one delivery', async () => {
+  it('admits one delivery in two concurrent steps of the gate', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now + minute);
@@ -108,7 +108,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     expect(await countParked(list)).to.equal(2);
   });
 
-  it('the gate admits one delivery at a time, until its attempt has ended', async () => {
+  it('admits one delivery at a time, until the attempt of the delivery has ended', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now);
@@ -121,11 +121,11 @@ describe('concurrent changes at an endpoint’s gate', () => {
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId });
   });
 
-  it(`the gate releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
+  it(`releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
-    // Eight attempts are in flight when the endpoint is disabled and enabled and all deliveries are recovered. Four of them are the last
-    // of the schedule.
+    // Eight attempts are in flight when the endpoint is disabled and enabled and all deliveries are recovered. Four of these attempts are
+    // the last of the schedule.
     for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     for (const { id } of list) {
@@ -192,7 +192,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
   });
 
   describe('claim and arming', () => {
-    it('allows an attempt that was claimed before the arming, whose failure does not arm again', async () => {
+    it('allows an attempt that was claimed before the arming, and does not arm again if it fails', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -222,7 +222,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     });
   });
 
-  it('the gate admits no other delivery while the removed student’s attempt is in flight', async () => {
+  it('admits no other delivery while the removed student’s attempt is in flight', async () => {
     const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -241,7 +241,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     expect(await countParked([next])).to.equal(0);
   });
 
-  it('the gate holds the admitted delivery again if a manual attempt fails before its attempt', async () => {
+  it('holds the admitted delivery again if a manual attempt fails before the delivery is attempted', async () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -258,7 +258,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
-  it('forty failures in flight double the hold once', async () => {
+  it('doubles the hold once for forty failures in flight', async () => {
     const list = await deliveries(40);
     const now = Date.now();
     await throttle(now);
@@ -272,7 +272,7 @@ describe('concurrent changes at an endpoint’s gate', () => {
     expect(row.holdUntil?.getTime()).to.equal(now + 2 * minute);
   });
 
-  it('a resend skips the breaker after an interrupted scheduled attempt (DEL-5)', async () => {
+  it('lets a resend skip the breaker after an interrupted scheduled attempt (DEL-5)', async () => {
     const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await claimed(delivery);

@@ -33,7 +33,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
   const within = (db: VaultDeps['db']): VaultDeps => ({ ...deps, db });
   const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
   const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
-  /** Starts `begin` while the transaction of `open` is uncommitted, and expects it to wait for a lock. */
+  /** Starts `begin` while the transaction of `open` is uncommitted, and expects `begin` to wait for a lock. */
   const meanwhile = async <T>(open: (inside: VaultDeps) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
     let waiting: Promise<T> | undefined;
     await withOpenTransaction(
@@ -48,7 +48,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     return waiting;
   };
 
-  it('a recovery skips a delivery that an uncommitted 2xx makes succeeded', async () => {
+  it('make a recovery skip a delivery that an uncommitted 2xx makes succeeded', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -60,7 +60,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
-  it('a recovery skips a canceled delivery whose body an uncommitted removal deletes', async () => {
+  it('make a recovery skip a canceled delivery whose body an uncommitted removal deletes', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -75,7 +75,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
   describe('a fan-out during a change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { db } = deps) => fanOut(db, fact, now);
 
-    it('creates nothing during an uncommitted disable', async () => {
+    it('creates no delivery during an uncommitted disable', async () => {
       const fact = factAbout(subscription, 'student.updated');
       const deliveries = await meanwhile(
         (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -85,7 +85,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
     });
 
-    it('makes a disable wait until its commit, and cancel the created deliveries', async () => {
+    it('makes a disable wait for the commit of the fan-out, and cancel the created deliveries', async () => {
       const fact = factAbout(subscription, 'student.updated');
       await meanwhile(
         (inside) => tell(fact, inside),
@@ -115,7 +115,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
     };
     for (const [name, ask] of Object.entries(requests)) {
-      it(`makes a ${name} wait for an uncommitted disable, and rejects it`, async () => {
+      it(`makes a ${name} wait for an uncommitted disable, and rejects the ${name}`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         const refusal = await meanwhile(
@@ -126,7 +126,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
       });
 
-      it(`makes a disable wait for an uncommitted ${name}, and cancel it completely`, async () => {
+      it(`makes a disable wait for an uncommitted ${name}, and then cancel the ${name} completely`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
@@ -145,7 +145,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     }
   });
 
-  it('a claim during an uncommitted disable fails', async () => {
+  it('make a claim fail during an uncommitted disable', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -154,7 +154,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     expect(claim).to.equal(undefined);
   });
 
-  it('a claim during an uncommitted removal fails', async () => {
+  it('make a claim fail during an uncommitted removal', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       ({ db }) => removeStudent(depsOn(db), delivery.clubId, delivery.studentId, now),
@@ -165,7 +165,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
 
   describe('the lock order of deliveries by id', () => {
     for (const lockedDelivery of ['requested', 'pending'] as const) {
-      it(`avoids a retry of a removal beside a disable while a third transaction holds the ${lockedDelivery} delivery`, async () => {
+      it(`avoids a retry of a removal beside a disable while a transaction locks the ${lockedDelivery} delivery`, async () => {
         const requested = await buildWebhookDelivery(subscription);
         const pending = await buildWebhookDelivery(subscription);
         expect(requested.id < pending.id).to.equal(true);
@@ -189,7 +189,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       });
     }
 
-    it('leaks no error from concurrent removals, gates, disables, recoveries and failures', async function () {
+    it('causes no error in concurrent removals, gates, disables, recoveries and failures', async function () {
       this.timeout(60_000);
       const subscriptions = await Promise.all(
         Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),

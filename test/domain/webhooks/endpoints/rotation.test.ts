@@ -23,7 +23,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     const { clubId, endpoint } = subscription;
     return (await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious }, at)).secret;
   };
-  /** The secrets that sign an attempt with a claim at this time, newest first. */
+  /** Returns the secrets that sign an attempt if it is claimed at this time, newest first. */
   const signedWith = async (at: number): Promise<string[]> => {
     const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, at);
@@ -40,7 +40,7 @@ describe('the rotation of a secret (SIG-4)', () => {
       (error: { code?: string }) => error.code,
     );
 
-  it('sends both signatures for 24 hours, the new one first, and each secret verifies', async () => {
+  it('sends two signatures for 24 hours, the new one first, and each secret verifies one of them', async () => {
     const receiver = await delivering().receiver();
     subscription = await buildSubscription(`${receiver.url}/hook`);
     const { secret: old } = subscription.endpoint;
@@ -60,7 +60,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     }
   });
 
-  it('keeps the previous secret signing for exactly 24 hours', async () => {
+  it('signs also with the previous secret for exactly 24 hours', async () => {
     const { secret: old } = subscription.endpoint;
     const secret = await rotate();
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
@@ -75,14 +75,14 @@ describe('the rotation of a secret (SIG-4)', () => {
     expect(await codeOf(rotate(at(24 * hour)))).to.equal(undefined);
   });
 
-  it('changes no signature when it is rejected', async () => {
+  it('changes no signature if the rotation is rejected', async () => {
     const { secret: old } = subscription.endpoint;
     const secret = await rotate();
     expect(await codeOf(rotate())).to.equal('rotation_in_progress');
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
   });
 
-  it('deletes the oldest secret immediately with expire_previous, and keeps the last for 24 hours', async () => {
+  it('deletes the oldest secret immediately if expire_previous is set, and keeps the last for a day', async () => {
     const first = await rotate();
     const later = new Date(now.getTime() + hour);
     const second = await rotate(later, true);
@@ -91,7 +91,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     expect(await signedWith(later.getTime() + 24 * hour)).to.deep.equal([second]);
   });
 
-  it('seals a secret for its own endpoint only, so that rows cannot be swapped', async () => {
+  it('seals a secret only for its own endpoint, so that swapped secrets cannot be opened', async () => {
     const secret = await rotate();
     const { vault } = await testDeps();
     const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;

@@ -37,7 +37,7 @@ describe('the body of an event', () => {
   };
 
   for (const type of ['student.created', 'student.updated'] as const) {
-    it(`of type ${type} contains the envelope and the student’s current state`, async () => {
+    it(`of type ${type} contains the envelope and the current state of the student`, async () => {
       const fact = factOf(type);
       expect(await bodyOf(fact)).to.deep.equal({
         id: fact.id,
@@ -140,7 +140,7 @@ describe('the bodies of several facts', () => {
     factsOfOther = await factsOfEachType('Bea');
   });
 
-  it('of all types and of two clubs equal the bodies of single facts, in the order of the facts', async () => {
+  it('of all types and two clubs equal the bodies of the single facts, in the order of the facts', async () => {
     const { db } = await testDeps();
     const facts = [...factsOfClub, ...factsOfOther.toReversed(), ...factsOfClub.slice(0, 4)];
     const bodies = await assembleBodies(db, facts, now);

@@ -45,7 +45,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     const id = await db.transaction((tx) => recordFact(tx, { ...fact, ...(subjectId && { subjectId }) }));
     return { ...fact, id, subjectId: subjectId ?? null, details: null };
   };
-  /** Returns for each fact whether it still waits for the relay. */
+  /** Returns for each fact whether the fact still waits for the relay. */
   const waiting = (facts: readonly ClaimedFact[]) =>
     Promise.all(facts.map(async ({ id }) => (await db.one(sql`SELECT 1 FROM facts WHERE id = ${id}`)) !== undefined));
   const deliveriesOf = ({ id }: { id: Id }) =>
@@ -150,7 +150,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     });
 
-    it('contains its time by the monotonic clock', async () => {
+    it('contains the time of the claim by the monotonic clock', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
       await fanOutNow([await recordFor(subscription), await recordFor(subscription)], { lane });
@@ -207,7 +207,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         { what: 'with the lane', lane: fakeLane() },
         { what: 'without the lane', lane: undefined },
       ]) {
-        it(`skips the direct delivery when it is fanned out again (${what})`, async () => {
+        it(`leaves out the direct delivery in a second fan-out (${what})`, async () => {
           const before = await deliveriesOf(fact);
           expect(await fanOutNow([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);
@@ -229,7 +229,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     });
 
-    it('stays if another consumer needs it, without a run', async () => {
+    it('stays without a run if another consumer needs the fact', async () => {
       const facts = [await recordFor(subscription), await recordFor(subscription)];
       const [keptId] = facts.map(({ id }) => id);
       const lane = fakeLane();
@@ -245,7 +245,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.have.length(2);
     });
 
-    it('without a subscribed endpoint is deleted with a lane, and stays for the relay without one', async () => {
+    it('without a subscribed endpoint is deleted if a lane exists, and stays for the relay otherwise', async () => {
       const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
       expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);
@@ -253,7 +253,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([false, true]);
     });
 
-    it('among several has its own result: deleted, left to runs, not subscribed, or locked', async () => {
+    it('of several has its own result: deleted, left to runs, not subscribed, or locked', async () => {
       const [runs, unsubscribed, locked] = [
         await buildSubscription(url),
         await buildSubscription(url, ['student.created']),
@@ -274,7 +274,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
-    it('of more than there are permits uses a permit or a run', async () => {
+    it('uses a permit while permits are free, and then a run', async () => {
       const facts: ClaimedFact[] = [];
       for (let count = 0; count < 5; count++) facts.push(await recordFor(subscription));
       let slots = 2;
@@ -285,15 +285,15 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
   });
 
-  describe('the lane without an offer', () => {
+  describe('the lane gets no offer', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, healthy } of [
       { what: 'fails', state: failing, healthy: false },
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, healthy: false },
-      { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, healthy: true },
+      { what: 'is throttled without a counted failure', state: { breaker_step: 1 }, healthy: true },
       { what: 'is paused', state: { status: 'paused' }, healthy: true },
     ]) {
-      it(`for an endpoint that ${what}: its deliveries wait for a run (one fact, and several)`, async () => {
+      it(`for an endpoint that ${what}, whose deliveries wait for a run (one fact, and several)`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
         const facts: ClaimedFact[] = [];
@@ -358,7 +358,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     };
 
-    it('are released if the transaction is rolled back, and nothing is begun or left', async () => {
+    it('are released if the transaction is rolled back, which begins no attempt and leaves no row', async () => {
       const facts = [await recordFor(subscription), await recordFor(subscription)];
       const lane = fakeLane();
       const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
@@ -371,7 +371,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not acquired for an unreadable body, and only its own fact is postponed', async () => {
+    it('are not acquired for an unreadable body, which postpones only the fact of this body', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
       const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();
@@ -385,7 +385,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
-    it('are the permits of the last try if Postgres ends the transaction and it is repeated', async () => {
+    it('are the permits of the last try if the transaction fails and is repeated', async () => {
       for (const count of [1, 2]) {
         const facts: ClaimedFact[] = [];
         while (facts.length < count) facts.push(await recordFor(subscription));
@@ -416,7 +416,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await deliveryRow(row?.id ?? '')).direct).to.equal(false);
     });
 
-    it('are released if the deliveries exist already, and nothing is begun', async () => {
+    it('are released if the deliveries already exist, and no attempt begins', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [row] = await deliveriesOf(fact);
@@ -429,7 +429,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are released for an endpoint that subscribes before a second fan-out, and gets the first body', async () => {
+    it('are released for an endpoint that subscribes before a second fan-out and gets the first body', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [first] = await deliveriesOf(fact);

@@ -77,7 +77,7 @@ describe('the fan-out of a fact', () => {
       ]);
     });
 
-    it('start one run each, with search attributes; a healthy endpoint gets a local attempt', async () => {
+    it('start one run each, with search attributes, and with a local attempt for a healthy endpoint', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url);
       const facts = [1, 2].map(() => ({
         ...factAbout({ clubId, studentId }, 'student.updated'),
@@ -96,7 +96,7 @@ describe('the fan-out of a fact', () => {
       );
     });
 
-    it('are found without a lock for bulk, so that facts without recipients wait for no student', async () => {
+    it('are found without a lock for bulk facts, so that facts without recipients wait for no student', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url, ['student.created']);
       const bulkFact = (type: EventType) => ({
         ...factAbout({ clubId, studentId }, type),
@@ -120,7 +120,7 @@ describe('the fan-out of a fact', () => {
         priority,
       });
 
-      it('are committed together, so that an unreadable body leaves nothing of any fact', async () => {
+      it('are committed together, so that an unreadable body prevents all deliveries of the facts', async () => {
         const subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
         const good = updateOf(subscription);
         const bad = { ...factAbout(subscription, 'lesson.completed'), priority, subjectId: newId() };
@@ -150,7 +150,7 @@ describe('the fan-out of a fact', () => {
         ]);
       });
 
-      it('are read with as many statements for 20 facts of two types as for two facts', async () => {
+      it('are read with the same number of statements for 20 facts of two types and for two facts', async () => {
         const subscription = await buildSubscription(url, ['student.tagged', 'student.level_reached']);
         const { clubId } = subscription;
         const tag = await createTag({ db }, clubId, { name: 'vip' }, new Date());
@@ -183,7 +183,7 @@ describe('the fan-out of a fact', () => {
         expect((await fanOutFacts(db, facts, new Date())).map(inShort)).to.deep.equal([1, 1]);
       });
 
-      it('wait for a locked endpoint for at most 100 ms, and then leave nothing', async () => {
+      it('wait for a locked endpoint for at most 100 ms, and then leave no row', async () => {
         const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
@@ -229,14 +229,14 @@ describe('the fan-out of a fact', () => {
       expect(await eventsOf(fact.id)).to.deep.equal([]);
     });
 
-    it('that failed last are marked as not healthy', async () => {
+    it('whose last attempt failed are marked as not healthy', async () => {
       const subscription = await buildSubscription(url);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
       const [delivery] = await fanOut(db, factAbout(subscription, 'student.updated'), new Date());
       expect(delivery?.healthy).to.equal(false);
     });
 
-    it('exclude an endpoint that is being disabled, because the fan-out waits for that change', async () => {
+    it('exclude an endpoint that is being disabled, because the fan-out waits for the disable', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let deliveries: unknown;
@@ -256,7 +256,7 @@ describe('the fan-out of a fact', () => {
   });
 
   describe('the body', () => {
-    it('shows the resource at the time of the fan-out, not of the fact (DEL-15)', async () => {
+    it('shows the resource at the time of the fan-out, not at the time of the fact (DEL-15)', async () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
@@ -301,7 +301,7 @@ describe('the fan-out of a fact', () => {
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });
 
-    it('gives a newly subscribed endpoint a delivery with the creation time of the first', async () => {
+    it('gives a newly subscribed endpoint a delivery with the creation time of the first fan-out', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       const first = new Date();
@@ -321,7 +321,7 @@ describe('the fan-out of a fact', () => {
       expect(await fanOut(db, fact, new Date())).to.deep.equal([waiting]);
     });
 
-    it('by eight concurrent relays writes one event and one delivery for each endpoint (ENG-8)', async () => {
+    it('writes one event and one delivery for each endpoint in eight concurrent relays (ENG-8)', async () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
@@ -337,7 +337,7 @@ describe('the fan-out of a fact', () => {
 
   describe('after the removal of a student (DEL-9)', () => {
     const remove = ({ clubId, studentId }: Subscription) => removeStudent(depsOn(db), clubId, studentId, new Date());
-    /** Expects that the one delivery of the event is canceled and purged, so that it sends nothing about the student. */
+    /** Expects that the only delivery of the event is canceled and purged, so that it sends no data about the student. */
     const expectNothingToSend = async (eventId: string) => {
       const [row, ...others] = await deliveriesOf(eventId);
       expect(others).to.deep.equal([]);
@@ -347,7 +347,7 @@ describe('the fan-out of a fact', () => {
       expect((await eventRow(eventId)).body).to.equal(null);
     };
 
-    it('records earlier facts as canceled deliveries without a body, and starts nothing', async () => {
+    it('records earlier facts as canceled deliveries without a body, and starts no run', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       await remove(subscription);
@@ -368,7 +368,7 @@ describe('the fan-out of a fact', () => {
       });
     });
 
-    it('waits for an uncommitted removal, and sends nothing', async () => {
+    it('waits for an uncommitted removal, and sends no event', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
@@ -389,7 +389,7 @@ describe('the fan-out of a fact', () => {
       await expectNothingToSend(fact.id);
     });
 
-    it('makes a removal wait for its commit, and cancel the created deliveries', async () => {
+    it('makes a removal wait for the commit of the fan-out, and cancel the created deliveries', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
@@ -414,7 +414,7 @@ describe('the fan-out of a fact', () => {
       expect(wakes, 'the wake of its workflow').to.have.length(1);
     });
 
-    it('leaves no body and no pending delivery in thirty concurrent runs of both', async () => {
+    it('leaves no body and no pending delivery in thirty concurrent pairs of fan-out and removal', async () => {
       await Promise.all(
         Array.from({ length: 30 }, async (_, round) => {
           const subscription = await buildSubscription(url);

@@ -14,9 +14,9 @@ import { sheet } from './sheet.ts';
 
 /** Pixels per point. */
 const scale = 3;
-/** Both pictures are scaled to this size in pixels, so that strokes coincide although the edges differ. */
+/** The two pictures are scaled to this size in pixels, so that the strokes coincide even if the edges differ. */
 const compared = { width: 600, height: 60 } as const;
-/** Kinds of which every name is compared. Two names of every other kind are compared. */
+/** All names of these kinds are compared, and two names of every other kind. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
 const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
@@ -114,7 +114,7 @@ const turnedAround = (text: string) =>
 describe('pictures of names compared with Chromium’s (CERT-4)', function () {
   this.timeout(60_000);
   const open = useBrowser();
-  /** The correlation of equal pictures is above this value, and the correlation of reversed letters is below it. */
+  /** The correlation of equal pictures is above this value. The correlation of pictures with reversed letters is below this value. */
   const same = 0.9;
 
   it('compares at least twenty names', () => expect(samples.length).to.be.at.least(20));

@@ -13,12 +13,12 @@ const fontsOf = async (text: string) =>
   ]);
 
 describe('the font of each letter (CERT-4)', () => {
-  it('contains the letter and all its marks, which always have the same font', async () => {
+  it('contains the letter and all its marks, so that letter and marks have one font', async () => {
     expect(await fontsOf('m\u0304')).to.deep.equal([['m\u0304', 'DejaVuSerif-Bold']]);
     expect((await fontsOf('क्‍ष')).map(([, font]) => font)).to.deep.equal(['NotoSerifDevanagari-Regular']);
   });
 
-  it('is the same for a word and the space after it, so that reading programs find one text', async () => {
+  it('is also the font of the space after a word, so that reading programs find one text', async () => {
     const fonts = await fontsOf('محمد عبد');
     expect(new Set(fonts.map(([, font]) => font)).size).to.equal(1);
   });
@@ -29,13 +29,13 @@ describe('the font of each letter (CERT-4)', () => {
     expect((await fontsOf('1'))[0]?.[1]).to.equal('DejaVuSerif-Bold');
   });
 
-  it('joins the people of a family into one picture', async () => {
+  it('contains the people of a family as one picture', async () => {
     const family = '👨\u200d👩\u200d👧';
     const prepared = await prepareText(family, { style: 'bold', language: 'en', direction: 'ltr' });
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);
   });
 
-  it('is missing for an unknown letter, and a box with the letter as its text is drawn (CERT-5)', async () => {
+  it('is missing for an unknown letter, which is drawn as a box with the letter as its text (CERT-5)', async () => {
     const prepared = await prepareText('A\u{13000}', { style: 'bold', language: 'en', direction: 'ltr' });
     const { glyphs } = shapeLine(prepared, 0, 3);
     expect(glyphs.map(({ text }) => text)).to.deep.equal(['A', '\u{13000}']);
@@ -53,7 +53,7 @@ describe('the font of each letter (CERT-4)', () => {
 });
 
 describe('the direction of a text (CERT-6)', () => {
-  it('is the direction of its first strong letter, or the direction of the page without one', () => {
+  it('is the direction of its first strong letter, or of the page if no letter is strong', () => {
     expect(baseDirectionOf('12 קורס x', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('12 x קורס', 'rtl')).to.equal('ltr');
     expect(baseDirectionOf('12 · 3', 'rtl')).to.equal('rtl');

@@ -17,7 +17,7 @@ describe('the form of Han characters (CERT-4)', () => {
     });
   });
 
-  it('follows the language in other texts, and is simplified by default', async () => {
+  it('depends on the language in other texts, and is simplified by default', async () => {
     const cases = [
       ['en', 'sc'],
       ['zh', 'sc'],
@@ -38,7 +38,7 @@ describe('the form of Han characters (CERT-4)', () => {
     expect(await familyOf('骨', 'ko')).to.equal('noto-serif-kr');
   });
 
-  it('is another form for a character that the preferred font does not contain', async () => {
+  it('is a different form for a character that the preferred font does not contain', async () => {
     expect(await familyOf('这', 'ja')).to.equal('noto-serif-sc');
   });
 });

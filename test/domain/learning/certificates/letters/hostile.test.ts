@@ -1,4 +1,4 @@
-/** Tests the worst possible names. They need little time and memory, and cover nothing else on the page. */
+/** Tests the worst possible names. Such names need little time and memory, and do not cover other parts of the page. */
 import { expect } from 'chai';
 import { drawCertificate } from '../../../../../domain/learning/certificates/pdf-work.ts';
 import { newId } from '../../../../../platform/core/ids.ts';
@@ -18,7 +18,7 @@ const names: Record<string, (length: number) => string> = {
   'vowels of Arabic': (length) => repeated('ل\u064b\u0651', length),
   'the widest ligature': (length) => repeated('ﷺ', length),
   'alternating directions': (length) => repeated('אa1(', length),
-  'people joined into one picture': (length) => repeated('👨\u200d', length),
+  'people who are joined into one picture': (length) => repeated('👨\u200d', length),
   'letters without a font': (length) => repeated('\u{13000}', length),
   'Thai without spaces': (length) => repeated('กำ', length),
   spaces: (length) => repeated('a ', length),
@@ -33,7 +33,7 @@ describe('the longest and worst names (CERT-4)', function () {
   this.timeout(60_000);
 
   for (const [kind, name] of Object.entries(names))
-    it(`takes less than two seconds of CPU and 300 KB: ${kind}`, async () => {
+    it(`need less than two seconds of CPU and 300 KB: ${kind}`, async () => {
       const before = process.cpuUsage();
       const bytes = await printCertificate(textsOf(name));
       const { user, system } = process.cpuUsage(before);
@@ -41,7 +41,7 @@ describe('the longest and worst names (CERT-4)', function () {
       expect(bytes.length).to.be.below(300_000);
     });
 
-  it('is drawn within the limits of a thread, with each Han character from a different slice of a font', async () => {
+  it('are drawn within the limits of a thread if each Han character is in a different slice of a font', async () => {
     for (let first = 0; first < 6; first++) {
       const texts = textsOf((length) => hanFrom(first * 1_000 + length, length));
       const bytes = await drawCertificate({ clubId: newId() }, { ...usualCertificate, ...texts });
@@ -49,7 +49,7 @@ describe('the longest and worst names (CERT-4)', function () {
     }
   });
 
-  it('covers nothing outside its box, for example the code below it', async () => {
+  it('cover nothing outside the box of the name, for example the code below the box', async () => {
     const tower = `A${'\u0301'.repeat(119)}`;
     const scale = 1;
     const [plain, hostile] = [await printCertificate({}), await printCertificate({ studentName: tower })];

@@ -1,4 +1,4 @@
-/** The page of a certificate in right-to-left languages, and with words that are longer than the English words (CERT-6). */
+/** Tests the page of a certificate in right-to-left languages, and with words that are longer than the English words (CERT-6). */
 import { expect } from 'chai';
 import type { CertificateWords } from '../../../../../domain/learning/certificates/words.ts';
 import { certificateWords } from '../../../../../domain/learning/certificates/words.ts';
@@ -70,7 +70,7 @@ describe('the page of a certificate (CERT-6)', function () {
     expect(leftOfQrCode(hebrew)).to.equal(leftOfQrCode(english));
   });
 
-  it('contains every word of long German texts on one page', async () => {
+  it('contains all words of long German texts on one page', async () => {
     const bytes = await printCertificate({ language: 'de', lessonCount: 128 }, german);
     expect(readPdf(bytes).pages).to.have.length(1);
     const copied = (await copiedText(bytes)).replaceAll(' ', '');

@@ -1,4 +1,4 @@
-/** Properties of every text: no letter is lost, and a box is drawn only if the certificate has a warning for it (CERT-4, CERT-5). */
+/** Tests two properties for every text: no letter is lost, and each drawn box has a warning in the certificate (CERT-4, CERT-5). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { baseDirectionOf } from '../../../../../domain/learning/certificates/letters/bidi.ts';
@@ -11,7 +11,7 @@ import {
   type PlacedGlyph,
 } from '../../../../../domain/learning/certificates/letters/shaping.ts';
 
-/** The first and last code points of letters in names, and of letters that very few fonts contain. */
+/** The first and last code points of blocks: some contain letters of names, others contain letters that very few fonts have. */
 const blocks = [
   [0x20, 0x7e],
   [0xa0, 0x24f],
@@ -71,7 +71,7 @@ describe('every text on a certificate (CERT-4)', function () {
       { numRuns: 400 },
     ));
 
-  it('contains each letter except spaces at line ends, and no line is wider than its box', () =>
+  it('contains each letter except spaces at line ends, in lines that fit into their box', () =>
     fc.assert(
       fc.asyncProperty(text, language, fc.integer({ min: 3, max: 12 }), async (written, of, width) => {
         const prepared = await prepare(written, 'bold', of);
@@ -88,7 +88,7 @@ describe('every text on a certificate (CERT-4)', function () {
       { numRuns: 150 },
     ));
 
-  it('has a box only if the certificate has a warning for it, and never a missing glyph (CERT-5)', () =>
+  it('has no box without a warning of the certificate, and no missing glyph (CERT-5)', () =>
     fc.assert(
       fc.asyncProperty(text, fc.constantFrom(...styleNames), language, async (written, style, of) => {
         const prepared = await prepare(written, style, of);

@@ -22,14 +22,14 @@ describe('names in all scripts (CERT-4)', function () {
       expect(parts.filter((part) => part.role === 'P' && part.text === written)).to.have.length(3);
     });
 
-    // If a line has two directions, a program that copies text guesses the order. Only the document structure states the order.
+    // If a line has two directions, a program that copies text can only guess the order, because only the document structure states it.
     if (kind !== 'Two directions')
       it(`are copied as they were written: ${kind}, ${text.slice(0, 30)}`, async () => {
         expect((await copiedText(await printText(text))).normalize('NFC')).to.equal(text.normalize('NFC'));
       });
   }
 
-  it('need at most 120 KB with one Chinese name, and 60 KB with a name of every other script', async () => {
+  it('need at most 120 KB for one Chinese name, and 60 KB for a name of each other script', async () => {
     expect((await printCertificate({ studentName: '王小明' })).length).to.be.below(120 * 1_024);
     const all = 'Ada Ωκ Щер محمد שרה अनिता কৌশিক மொழி สมชาย 王小明 たなか 김민준 ⛵';
     expect((await printCertificate({ studentName: all })).length).to.be.below(60 * 1_024);

@@ -121,7 +121,7 @@ describe('an answer after its worker was killed', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`${place}: does not call the model again; the answer fails with the logged text, which is charged once`, async () => {
+    it(`${place}: does not call the model again; the answer fails with its logged text, charged once`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains.row).to.include({ status: 'generating', callNo: 1 });

@@ -119,7 +119,7 @@ describe('a run of an automation after its worker was killed', function () {
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`at ${place}: makes every effect once; the outcome of the mail is ${mailed}, and it arrives ${copies} times`, async () => {
+    it(`at ${place}: makes every effect once; the mail ends as ${mailed} and arrives ${copies} times`, async () => {
       const { clubId, automationId, runId, student, signal, remains } = scenes[place];
       expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({

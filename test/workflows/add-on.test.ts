@@ -147,7 +147,7 @@ describe('an add-on, with time skipped', function () {
     ]);
   });
 
-  it('charges nothing after 23 hours, because the processor may forget the key, but finds an earlier charge', async () => {
+  it('charges nothing after 23 hours, when the processor may forget the key, but finds an earlier charge', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {

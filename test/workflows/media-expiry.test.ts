@@ -123,7 +123,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('is refused for a video without the feature; a recording expires in 30 days, or never with the feature', async () => {
+    it('is refused for a video without the feature; a recording expires in 30 days, and with it never', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');

@@ -125,7 +125,7 @@ describe('mentorship-session', function () {
     expect(outbox).to.have.length(5);
   });
 
-  it('reminds only of the new time after a move; the calendar entry keeps its id and gets a higher sequence', async () => {
+  it('reminds only of the new time after a move; the calendar entry keeps its id with a higher sequence', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     expect(await book(inHours(80), id)).to.equal(id);

@@ -101,7 +101,7 @@ describe('recorded releases', function () {
         await migrate(source);
       });
 
-      it('has today's schema after the migrations', async () => {
+      it('has today’s schema after the migrations', async () => {
         expect(await schemaOf(await testDatabase())).to.deep.equal(schemaToday);
       });
 
@@ -114,7 +114,7 @@ describe('recorded releases', function () {
         expect(lostRows.filter((place) => !(place in intended))).to.deep.equal([]);
       });
 
-      it('finds all its promises in today's contract, and no new requirements', () => {
+      it('finds all its promises in today’s contract, and no new requirements', () => {
         const broken = brokenTerms(recorded().contract, JSON.parse(contractText) as object);
         expect(broken.filter((line) => !(line in intended))).to.deep.equal([]);
       });

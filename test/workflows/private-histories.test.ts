@@ -1,4 +1,4 @@
-/** Of answers and imports, Temporal stores only opaque ids and numbers, and no text of a person. */
+/** Temporal stores only opaque ids and numbers about answers and imports, and no text of a person. */
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';

@@ -1,5 +1,6 @@
 /**
- * The event catalogue. Each row has a cause, which the test triggers through the public API or a notice. The test compares the exact events
+ * The event catalogue. Each row has a cause, which the test triggers through the public API or a sales notice.
+ * The test compares the exact events
  * that a real receiver gets. The receivers' library verifies each signature, and the contract checks each body (EVT-1 to EVT-20, DEL-14).
  */
 import { eventTypes } from '../platform/core/event-types.ts';

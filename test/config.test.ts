@@ -61,7 +61,7 @@ describe('the configuration', () => {
     expect(keysOf(`${otherKey}, ${third},`)).to.deep.equal([otherKey, third]);
   });
 
-  it('allows shorter waits only if API, worker and their address are on this machine', async () => {
+  it('allows shorter waits only if the API, the worker and their public address are on this machine', async () => {
     const isOk = (env: Environment) => problemsOf({ ...required, AUTOMATION_WAIT_SPEED: '60', ...env }).length === 0;
     const here: Environment[] = [
       {},
@@ -246,7 +246,7 @@ describe('the configuration', () => {
     ],
   };
   for (const [name, values] of Object.entries(mistakes)) {
-    it(`${name}: a malformed value is one problem, which contains only the variable’s name`, async () => {
+    it(`${name}: reports a malformed value as one problem that contains only the variable’s name`, async () => {
       await eachCase(values, (value) => {
         const problems = problemsOf({ ...required, [name]: value });
         expect(problems, `${name}=${value}`).to.have.length(1);
@@ -281,7 +281,7 @@ describe('the configuration', () => {
     expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);
   });
 
-  it('sends first webhook attempts by runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
+  it('makes first webhook attempts in workflow runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
     expect(readConfig(required).worker.webhooks).to.deep.equal({ firstAttempt: 'workflow', directAttempts: 256 });
     const changed = readConfig({ ...required, WEBHOOK_FIRST_ATTEMPT: 'direct', WEBHOOK_DIRECT_ATTEMPTS: '64' });
     expect(changed.worker.webhooks).to.deep.equal({ firstAttempt: 'direct', directAttempts: 64 });

@@ -58,7 +58,7 @@ describe('the import graph', () => {
     ]);
   });
 
-  it('refuses a folder that the order does not contain', () => {
+  it('refuses a folder that is missing in the order of folders', () => {
     expect(unitOf('config.ts')).to.equal('config.ts');
     expect(() => unitOf('domain/new-context/a.ts')).to.throw('is missing in the order of folders');
   });

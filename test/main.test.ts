@@ -33,7 +33,7 @@ describe('main', () => {
     );
   });
 
-  it('runs the given command, which ends with exit code 1 and all mistakes without a configuration', () => {
+  it('runs the given command, which reports all mistakes and exits with code 1 without a configuration', () => {
     const { status, stdout, stderr } = run(['migrate']);
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';

@@ -27,7 +27,7 @@ describe('raw queries', () => {
     expect(raw).to.deep.equal([]);
   });
 
-  it('differ from the validator of a request’s query', () => {
+  it('are not confused with calls that validate the query of a request', () => {
     expect(isRaw('await db.manager.query<Row[]>(text)')).to.equal(true);
     expect(isRaw('source.query(`SELECT 1`)')).to.equal(true);
     expect(isRaw('accepted(validators.query(query))')).to.equal(false);

@@ -73,7 +73,7 @@ describe('telemetry', function () {
     expect(stdout, stderr).to.equal('[false,false,false,true]');
   });
 
-  it('ends a process whose Node cannot trace, with the remedy', async () => {
+  it('ends the process and names the remedy if the Node version cannot trace', async () => {
     const { code, stderr } = await run(
       `const version = '24.11.0';
        Object.defineProperty(process, 'version', { value: 'v' + version });

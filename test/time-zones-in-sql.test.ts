@@ -13,7 +13,7 @@ const exempt = [
   'platform/infra/postgres/checks/time-zones.ts', // compares both
 ];
 
-/** Expressions that compute with a zone, or with the zone of the session. */
+/** Expressions that compute with a named zone or with the time zone of the database session. */
 const zoned: readonly RegExp[] = [
   /\bat\s+time\s+zone\s+(?!'UTC')/gi,
   /\btimezone\s*\(\s*(?!'UTC'|'browser')/gi, // `browser` is a setting of dashboards.
@@ -28,7 +28,7 @@ function zonedIn(text: string): string[] {
 }
 
 describe('time zones in statements', () => {
-  it('contain no club zone and no session zone: pass instants of local-time.ts', () => {
+  it('use no time zone of a club or database session: pass instants of local-time.ts instead', () => {
     const files = globSync(searched, { cwd: projectDirectory }).filter(
       (file) => !exempt.some((place) => file.startsWith(place)),
     );
@@ -38,7 +38,7 @@ describe('time zones in statements', () => {
     expect(found.toSorted()).to.deep.equal([]);
   });
 
-  it('are found in each form', () => {
+  it('are found in each SQL form', () => {
     const statements = [
       'settled_at AT TIME ZONE club.time_zone',
       'settled_at at  time\n zone $1',

@@ -14,8 +14,8 @@ describe('the time of a step (ENG-7)', () => {
   });
 });
 
-describe('the rest after a step of bulk work', () => {
-  /** @returns the rests in milliseconds after a step with this duration */
+describe('the rest time after a step of bulk work', () => {
+  /** @returns the rest times in milliseconds after a step with this duration */
   const restAfter = async (tookMs: number, step: { done: boolean; at?: number }) => {
     let now = 1_000;
     const clock = mock.method(performance, 'now', () => now);

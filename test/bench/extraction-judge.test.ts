@@ -32,37 +32,45 @@ function readingOf(...texts: string[]): Reading & { result: 'read' } {
 
 describe('words of the gold set', () => {
   const cases: { what: string; text: string; words: string[] }[] = [
-    { what: 'strips punctuation at the ends alone', text: '(See “a.b”, 10,5: x!)', words: ['See', 'a.b', '10,5', 'x'] },
+    {
+      what: 'strips punctuation only at the ends of words',
+      text: '(See “a.b”, 10,5: x!)',
+      words: ['See', 'a.b', '10,5', 'x'],
+    },
     {
       what: 'keeps angles and signs',
       text: 'to <user>@<host>; List<String>',
       words: ['to', '<user>@<host>', 'List<String>'],
     },
     {
-      what: 'writes raised signs in one form',
+      what: 'writes all forms of superscripts in one form',
       text: '10³ 10^3 10^{3} 10^(3) 10⁻⁶',
       words: ['10^3', '10^3', '10^3', '10^3', '10^-6'],
     },
-    { what: 'writes lowered signs in one form', text: 'H₂O H_{2}O', words: ['H_2O', 'H_2O'] },
-    { what: 'takes blanks beside signs of equations away', text: 'E = mc²', words: ['E=mc^2'] },
+    { what: 'writes all forms of subscripts in one form', text: 'H₂O H_{2}O', words: ['H_2O', 'H_2O'] },
+    { what: 'removes blanks beside the signs of equations', text: 'E = mc²', words: ['E=mc^2'] },
     {
-      what: 'keeps joiners and drops marks of direction',
+      what: 'keeps joiners and removes marks of text direction',
       text: 'می\u200Cخواهم \u200Eb',
       words: ['می\u200Cخواهم', 'b'],
     },
-    { what: 'splits scripts without blanks by letters', text: '三時、9時', words: ['三', '時', '9', '時'] },
-    { what: 'counts a blank inside such a script', text: '三 時', words: ['三', '␣', '時'] },
-    { what: 'counts no line feed inside such a script', text: '三\n時', words: ['三', '時'] },
+    {
+      what: 'splits text into letters if its script has no blanks between words',
+      text: '三時、9時',
+      words: ['三', '時', '9', '時'],
+    },
+    { what: 'keeps a blank between letters of such a script as a word', text: '三 時', words: ['三', '␣', '時'] },
+    { what: 'ignores a line feed between letters of such a script', text: '三\n時', words: ['三', '時'] },
     { what: 'keeps Thai marks with their letters', text: 'ที่', words: ['ที่'] },
   ];
   for (const { what, text, words } of cases) it(what, () => expect(tokensOf(text)).to.deep.equal(words));
 
-  it('replaces other spellings of the same', () => {
+  it('replaces the listed other spellings of a word', () => {
     expect(tokensOf('the 1^st', { '1st': ['1^st'] })).to.deep.equal(['the', '1st']);
   });
 });
 
-describe('judging what was read by its gold', () => {
+describe('the comparison of extracted text with its gold text', () => {
   const gold = goldOf({ text: [{ text: 'A cube has 10³ litres.' }] });
 
   it('counts a wrong word once as missing and once as extra', () => {
@@ -76,7 +84,7 @@ describe('judging what was read by its gold', () => {
     expect(judge(gold, readingOf('A cube has has 10³ litres')).words).to.deep.equal({ right: 5, of: 6 });
   });
 
-  it('reads headings when their path changes', () => {
+  it('counts the words of headings whenever the path of headings changes', () => {
     const goldText = goldOf({
       text: [{ text: 'A' }, { text: 'B' }, { text: 'one two' }, { text: 'C' }, { text: 'three' }],
     });
@@ -92,7 +100,7 @@ describe('judging what was read by its gold', () => {
     ]);
   });
 
-  it('counts words at another position as right, and their order as wrong', () => {
+  it('counts words at another position as right, and counts their order as wrong', () => {
     const { words, order, faults } = judge(
       goldOf({ text: [{ text: 'one two three four' }] }),
       readingOf('four one two three'),
@@ -128,22 +136,22 @@ describe('judging what was read by its gold', () => {
         right: 2,
       },
       {
-        what: 'refuses a value that moved to another column',
+        what: 'counts a value that moved to another column as wrong',
         passages: ['Knot | Strength | Minutes\nBowline | 60'],
         right: 0,
       },
       {
-        what: 'refuses a header in another passage',
+        what: 'counts a value as wrong if its header is in another passage',
         passages: ['Knot | Strength | Minutes', 'Bowline | | 60'],
         right: 0,
       },
       {
-        what: 'accepts values that name their header',
+        what: 'accepts values with the name of their header in the same cell',
         passages: ['Knot: Bowline | Strength: | Minutes: 60'],
         right: 2,
       },
       {
-        what: 'counts an empty cell as wrong that no passage contains',
+        what: 'counts an empty cell as wrong if no passage contains it',
         passages: ['Knot: Bowline | Minutes: 60'],
         right: 1,
       },
@@ -165,19 +173,19 @@ describe('judging what was read by its gold', () => {
     });
   });
 
-  it('lists texts that must not be read', () => {
+  it('lists texts that must not be in the extracted text', () => {
     const { shownWrongly, faults } = judge(goldOf({ absent: ['old price'] }), readingOf('the old price'));
     expect([shownWrongly, faults]).to.deep.equal([1, ['extra: the old price', 'shown: old price']]);
   });
 
-  describe('what no reader can know', () => {
+  describe('content that no extraction can read', () => {
     const scanned = goldOf({
       text: [{ text: 'Page one' }, { text: 'Five words in a picture', unreadable: 'page_is_a_picture', page: 2 }],
     });
     const warnedOf = (code: SourceWarningCode, ...pages: number[]) =>
       judge(scanned, { ...readingOf('Page one'), warnings: [{ code, count: 1, pages }] });
 
-    it('counts its words as lost silently without a warning, and not as missing', () => {
+    it('without a warning, counts the words of the content as silently lost and not as missing', () => {
       expect(judge(scanned, readingOf('Page one'))).to.deep.include({
         words: { right: 2, of: 2 },
         warned: { right: 0, of: 1 },
@@ -186,7 +194,7 @@ describe('judging what was read by its gold', () => {
       });
     });
 
-    it('accepts its warning for its page, or for the file', () => {
+    it('accepts the expected warning for the page of the content or for the file', () => {
       expect(warnedOf('page_is_a_picture', 1, 2)).to.deep.include({ lostSilently: 0, faults: [] });
       expect(warnedOf('page_is_a_picture')).to.deep.include({ lostSilently: 0, faults: [] });
     });
@@ -197,18 +205,18 @@ describe('judging what was read by its gold', () => {
     });
   });
 
-  it('does not count missing words as lost silently if a warning tells of a loss', () => {
+  it('does not count missing words as silently lost if a warning reports a loss', () => {
     const lostWith = (code: SourceWarningCode) =>
       judge(gold, { ...readingOf('A cube has'), warnings: [{ code, count: 1, pages: [] }] }).lostSilently;
     expect([lostWith('part_skipped'), lostWith('hidden_left_out')]).to.deep.equal([0, 2]);
   });
 
-  it('counts a refused file as not read and not as silent', () => {
+  it('counts a refused file as not read, and not as silently lost', () => {
     const { words, lostSilently, faults } = judge(gold, { result: 'unreadable', code: 'unsupported_type' });
     expect([words, lostSilently, faults]).to.deep.equal([{ right: 0, of: 5 }, 0, ['refused as unsupported_type']]);
   });
 
-  it('asks that a file is refused with a code of its gold', () => {
+  it('reports a file that is not refused with a code of its gold text', () => {
     const refused = goldOf({ refused: ['no_text'] });
     expect(judge(refused, { result: 'unreadable', code: 'no_text' })).to.deep.include({
       warned: { right: 1, of: 1 },
@@ -217,7 +225,7 @@ describe('judging what was read by its gold', () => {
     expect(judge(refused, readingOf('a')).faults).to.deep.equal(['read, not refused as no_text']);
   });
 
-  it('sums the shares of files, and says 1.00 of no fault alone', () => {
+  it('adds up the shares of all files, and prints 1.00 only if there is no fault', () => {
     const wrong = judge(gold, readingOf('A cube has 103 litres.'));
     const right = judge(gold, readingOf('A cube has 10³ litres.'));
     expect(figuresOf('extraction docx', [right, wrong])).to.equal(

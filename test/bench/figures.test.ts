@@ -1,4 +1,4 @@
-/** The figures of the benchmarks as data, and the pages that are made from them. */
+/** The figures of the benchmarks as data, and the pages that are generated from them. */
 import { globSync } from 'node:fs';
 import { expect } from 'chai';
 import {
@@ -34,18 +34,18 @@ const knots: SuiteFigures = {
 };
 
 describe('figuresOfLine', () => {
-  it('gives the value its ceiling, its ratio and its rounds', () => {
+  it('returns the value with its ceiling, its ratio and its rounds', () => {
     expect(figuresOfLine('knots/s', { value: 1_234.5, ceiling: 2_000, ratio: 0.6171 }, 5)).to.deep.equal([
       { name: 'knots/s', value: 1_230, unit: 'knots/s', ceiling: 2_000, ratio: 0.617, rounds: 5 },
     ]);
   });
 
-  it('takes the value alone or of a small size as the ceiling', () => {
+  it('uses the number named `alone`, or the number for a small size, as the ceiling of the value', () => {
     expect(figuresOfLine('list p95 ms', { value: 4, 'at 1000': 2, ratio: 2 })[0]).to.include({ ceiling: 2, ratio: 2 });
     expect(figuresOfLine('p50 ms', { value: 4, alone: 3 })[0]).to.include({ ceiling: 3 });
   });
 
-  it('gives each further number a name and a unit', () => {
+  it('returns each further number with its own name and unit', () => {
     expect(figuresOfLine('lag ms', { p50: 3, p99: 9, 'bare p99': 2, 'MB grown': 7 })).to.deep.equal([
       { name: 'lag ms: p50', value: 3, unit: 'ms' },
       { name: 'lag ms: p99', value: 9, unit: 'ms', ceiling: 2 },
@@ -87,12 +87,12 @@ describe('docs/reference/figures.md', () => {
     expect(page).to.contain('\n- **knots/s**: A hand ties one knot.\n');
   });
 
-  it('divides value by ceiling if the file has no ratio', () => {
+  it('divides the value by its ceiling if the file has no ratio', () => {
     const figures = [{ name: 'ms', value: 3, unit: 'ms', ceiling: 2, aim: { of: 'ratio' as const, atMost: 2 } }];
     expect(figuresPage([{ ...knots, runs: [run('2026-01-02', figures)] }])).to.contain('|ms|3||2|1.5|≤ 2 ×: met|');
   });
 
-  it('leaves the proofs to their own page', () => {
+  it('does not show the figures of the proofs, which have their own page', () => {
     const proofs = { ...knots, suite: 'proofs' };
     expect(figuresPage([proofs])).not.to.contain('## proofs');
     expect(proofsPage([proofs, knots]))
@@ -118,7 +118,7 @@ describe('files of bench/figures', () => {
     });
   }
 
-  it('are refused without a date, a commit, a unit or a bound, and with a figure twice', () => {
+  it('are refused if a date, commit, unit or bound is missing, or if a figure occurs twice', () => {
     const figure = { name: 'a', value: Number.NaN, unit: '', aim: { of: 'value' as const } };
     const limits = [{ figure: 'a', text: 'One. Two. Three.' }];
     const bad = { ...knots, limits, runs: [{ ...run('2026', [figure, figure]), commit: 'main' }] };

@@ -26,7 +26,7 @@ describe('readChapter', () => {
   };
   const read = (name: string) => files[name] ?? '';
 
-  it('takes a chapter to the start of the next one, without numbers, listings and navigation', () => {
+  it('reads a chapter until the start of the next chapter, without numbers, listings and navigation', () => {
     expect(readChapter('knots', read)).to.deep.equal({
       title: 'Knots',
       blocks: [
@@ -43,7 +43,7 @@ describe('readChapter', () => {
 });
 
 describe('readTopic', () => {
-  it('takes title, paragraphs, items and what is nested in them, without what stands under a condition', () => {
+  it('reads the title, paragraphs, items and nested elements, and skips conditional content', () => {
     const topic = `<page><info><title>Not this</title></info><title>Tie a knot</title><p>Take a <gui>rope</gui>.</p>
       <if:if test="x"><p>Install</p></if:if><steps><item><title>First</title><p>Make a loop.</p><note><p>Left or right.</p></note></item></steps>
       <section><title>Undo it</title><screen>x</screen><p>Pull.</p></section></page>`;
@@ -71,7 +71,7 @@ describe('cutPages', () => {
     expect(cutPages([long(1_700), section, long(900)])).to.have.length(1);
   });
 
-  it('takes a title to the page of its text, and joins a last page of less than 900 characters', () => {
+  it('puts a title on the page of its text, and joins a last page of less than 900 characters', () => {
     expect(cutPages([long(1_500), section, long(2_000)]).map(({ length }) => length)).to.deep.equal([1, 2]);
     expect(cutPages([long(2_900), long(800)])).to.have.length(1);
   });
@@ -88,11 +88,11 @@ describe('memberOf', () => {
     `${name.padEnd(48)}${String(data.length).padEnd(10)}\`\n${data}${data.length % 2 ? '\n' : ''}`;
   const archive = Buffer.from(`!<arch>\n${member('debian-binary', '2.0')}${member('data.tar.xz/', 'files')}`);
 
-  it('finds a member of an ar archive behind one of odd size', () => {
+  it('finds a member of an ar archive that follows a member of odd size', () => {
     expect(memberOf(archive, 'data.tar.xz').toString()).to.equal('files');
   });
 
-  it('throws for a name that is not there', () => {
+  it('throws if the archive has no member with the name', () => {
     expect(() => memberOf(archive, 'control.tar.xz')).to.throw('no member control.tar.xz');
   });
 });

@@ -55,7 +55,7 @@ export const access: readonly Cause[] = [
     looks: (of) => expect(of('access.restored').enrollment.status).to.equal('active'),
   },
   {
-    cause: 'an end that is moved later',
+    cause: 'the end of an enrollment that is moved to a later time',
     prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       await admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });
@@ -66,7 +66,7 @@ export const access: readonly Cause[] = [
       expect(of('access.extended').enrollment.ends_at > of('access.extended').previous_ends_at).to.equal(true),
   },
   {
-    cause: 'an end that is moved earlier',
+    cause: 'the end of an enrollment that is moved to an earlier time',
     prepare: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       return () => admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });

@@ -28,7 +28,7 @@ export interface CauseScene {
 
 export interface Cause {
   cause: string;
-  /** Prepares the scene; events of the preparation do not count. @returns the act that is the cause */
+  /** Prepares the scene. The test ignores events of the preparation. @returns the act that is the cause */
   prepare: (scene: CauseScene) => Promise<() => Promise<unknown>>;
   /** The expected events, in any order. */
   raises: readonly EventType[];

@@ -37,7 +37,7 @@ describe('known advisories', () => {
     });
   });
 
-  it('fail the check if only one of the affected copies belongs to the service', () => {
+  it('fail the check even if only one of the affected copies belongs to the service', () => {
     const nodes = ['node_modules/mocha/node_modules/koa', 'node_modules/koa'];
     const vulnerabilities = { koa: { via: [advisory('high', 'GHSA-1')], nodes } };
     expect(judge({ vulnerabilities }).refused).to.deep.equal([line('high')]);
@@ -59,7 +59,7 @@ describe('known advisories', () => {
     ]);
   });
 
-  it('are unknown if the registry sends an unexpected answer; the error does not show its address', async () => {
+  it('cause an error without the registry’s address if the registry sends an unexpected answer', async () => {
     const refusal = { message: '405 Method Not Allowed - POST https://registry.example.com/-/npm', statusCode: 405 };
     const cases = [
       [JSON.stringify(refusal), '405'],

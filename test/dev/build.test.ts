@@ -21,7 +21,7 @@ const modules = [
   .toSorted();
 const copied = assetFiles();
 
-/** @returns the files that the modules name in such a call, from the project's directory, each with its module */
+/** @returns the files that the modules name in such calls, relative to the project's directory, each with its module */
 const namedBy = (call: RegExp) =>
   modules.flatMap((file) =>
     [...read(file).matchAll(call)].map(([, name = '']) => ({ file, named: path.posix.join(path.dirname(file), name) })),
@@ -55,7 +55,7 @@ describe('dev/build', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('copies only files that a module addresses, and their imports', () => {
+  it('copies only files that a module addresses, and the imports of these files', () => {
     expect(copied).to.deep.equal([
       'api/pages/certificate.css',
       'api/pages/preview.css',
@@ -118,7 +118,7 @@ describe('the build id', () => {
   afterEach(() => rmSync(directory, { recursive: true }));
   const id = () => buildIdOf(dist, lockFile);
 
-  it('is equal for equal files in another directory, whatever their times and the recorded build', () => {
+  it('is equal for equal files in another directory, whatever their times and the recorded build id are', () => {
     const before = id();
     expect(before).to.equal('ff49e59b4aaab32e');
     const elsewhere = path.join(directory, 'elsewhere');

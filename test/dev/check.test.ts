@@ -41,7 +41,7 @@ describe('npm run check', () => {
     expect(failed).to.deep.equal(['killed']);
   });
 
-  it('runs as many parts at the same time as it may', async () => {
+  it('runs the allowed number of parts at the same time', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'check-'));
     // Each part ends only when all three have started.
     const meet = `const fs = require('node:fs'); fs.mkdtempSync(${JSON.stringify(`${directory}/`)});
@@ -63,11 +63,11 @@ describe('the arguments of npm run check', () => {
     expect([...chosenParts(['types'], all)]).to.deep.equal([['types', all.types]]);
   });
 
-  it('replace the arguments of the part', () => {
+  it('replace the usual arguments of a part if they follow its name', () => {
     expect(chosenParts(['words', 'domain/mail'], all).get('words')?.args).to.deep.equal(['domain/mail']);
   });
 
-  it('are refused with a list of the parts if the first is no part', () => {
+  it('are refused with a list of the parts if the first argument is not a part', () => {
     expect(() => chosenParts(['constructor'], all)).to.throw(
       Problem,
       'There is no check "constructor". Checks, and what each finds:\n  words       nothing\n  types       nothing',

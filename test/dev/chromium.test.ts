@@ -77,7 +77,7 @@ describe('dev/components/chromium', function () {
     expect(failure).to.equal('Error: it does not start: libnss3.so: no such file');
   });
 
-  it('accepts a program on the PATH from version 131', async () => {
+  it('accepts a program of version 131 or newer on the PATH', async () => {
     const flawOf = async (output: string) => components.chromium.flawOf(await script(`echo '${output}'`));
     expect(await flawOf('Chromium 156.0.8078.79 built on Debian GNU/Linux 12')).to.equal(undefined);
     expect(await flawOf('Chromium 131.0.6778.85 snap')).to.equal(undefined);

@@ -111,7 +111,7 @@ describe('dev/components', () => {
       expect(looks).to.equal(1);
     });
 
-    it('3. uses the user’s cache, with one directory per version', async () => {
+    it('3. uses the user’s cache, which has one directory per version', async () => {
       await executable(cached());
       expect(await find(component([failing('x', 'this source must not be used')]))).to.equal(cached());
       expect(await find(component([working], { version: '1.2.4' }))).to.equal(
@@ -206,7 +206,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('is accepted if it is versitygw 1.8.0, also as built by Go', async () => {
+    it('is accepted if it is versitygw 1.8.0, also in a build by Go', async () => {
       const { versitygw } = components;
       expect(await says(versitygw, 'Version  : v1.8.0\nBuild    : abc')).to.equal(undefined);
       expect(await says(versitygw, 'Version  : git\nBuild    : norev')).to.equal(undefined);
@@ -235,7 +235,7 @@ describe('dev/components', () => {
     const flawOf = async (output: string) =>
       components.temporal.flawOf(await executable(path.join(directory, 'temporal'), `'${output}'`));
 
-    it('is accepted from server 1.29.0, the first version with fairness keys', async () => {
+    it('is accepted from server version 1.29.0, which is the first version with fairness keys', async () => {
       expect(await flawOf('temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.9.0 (Server 1.130.0, UI 2.50.0)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.4.0 (Server 1.28.3, UI 2.40.0)')).to.equal(

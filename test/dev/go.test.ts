@@ -31,7 +31,7 @@ describe('dev/components/go', () => {
       expect(await readdir(into)).to.deep.equal([executable]);
     });
 
-  it('skips a Go that is too old, and reports its version if there is no other', async () => {
+  it('skips a Go that is too old, and reports its version if it finds no other Go', async () => {
     const bin = path.join(directory, 'bin');
     await writeFile(path.join(bin, 'go'), '#!/bin/sh\necho go version go1.19.8 linux/amd64\n');
     process.env['PATH'] = bin;

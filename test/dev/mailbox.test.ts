@@ -88,7 +88,7 @@ describe('dev/mailbox', () => {
     expect(lines.map((line) => line.message_id)).to.deep.equal([messageId]);
   });
 
-  it('waits for a message, finds an earlier message, and stops waiting after the timeout', async () => {
+  it('waits for a later message, finds an earlier message, and stops waiting after the timeout', async () => {
     const later = mailbox.waitFor(({ subject }) => subject === 'later', 5_000);
     await send({ subject: 'later' });
     expect((await later).subject).to.equal('later');
@@ -136,7 +136,7 @@ describe('dev/mailbox', () => {
       expect(mailbox.summaries()).to.have.lengthOf(1);
     });
 
-    it('refuses one recipient as often as requested, and no other recipient', async () => {
+    it('refuses one recipient the requested number of times, and refuses no other recipient', async () => {
       mailbox.failNext({ at: 'rcpt', reply: 550, to: 'Bob@example.com', times: 2 });
       expect(await failureOf(send())).to.equal('sent');
       expect(await failureOf(send({ to: 'bob@example.com' }))).to.equal(550);

@@ -30,13 +30,13 @@ describe('dev/ports', () => {
       );
     });
 
-    it('can be waited for if it may become free soon', async () => {
+    it('is waited for on request, because it may become free soon', async () => {
       setTimeout(() => server.close(), 100);
       await ensurePortsAreFree({ postgres: port }, 5_000);
     });
   });
 
-  it('have different numbers and variables', () => {
+  it('have different default numbers and different variables', () => {
     const values = Object.values(fixedPorts);
     expect(new Set(values.map(({ port }) => port)).size).to.equal(values.length);
     expect(new Set(values.map(({ variable }) => variable)).size).to.equal(values.length);
@@ -62,7 +62,7 @@ describe('dev/ports', () => {
     );
   });
 
-  it('returns free and different ports', async () => {
+  it('chooses free and different ports', async () => {
     const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
     const ports = await freePorts(names);
     expect(new Set(Object.values(ports)).size).to.equal(names.length);

@@ -47,13 +47,13 @@ describe('dev/receiver and dev/certificates', () => {
     expect(second?.headers['x-kind']).to.equal('test');
   });
 
-  it('can close the connection or never answer', async () => {
+  it('closes the connection or never answers if it is configured to do so', async () => {
     const { post } = await start((number) => (number === 1 ? 'drop' : 'hang'));
     expect(await post('x')).to.equal('ECONNRESET');
     expect(await post('x', { signal: AbortSignal.timeout(100) })).to.equal('ABORT_ERR');
   });
 
-  it('reports the number of received requests if it waits in vain', async () => {
+  it('reports the number of received requests if expected requests do not arrive', async () => {
     const { receiver, post } = await start();
     await post('x');
     const failure = await receiver.waitFor(2, 20).then(

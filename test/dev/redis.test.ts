@@ -28,7 +28,7 @@ describe('dev/components/redis', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** An archive of source code with only this Makefile. @returns a source that compiles the archive */
+  /** Creates an archive of source code that contains only this Makefile. @returns a source of the component that compiles the archive */
   const sourceOf = async (name: string, makefile: string) => {
     await mkdir(path.join(directory, name));
     await writeFile(path.join(directory, name, 'Makefile'), makefile);
@@ -36,7 +36,7 @@ describe('dev/components/redis', () => {
     return compiledRedis({ url: `${base}/${name}.tar.gz` });
   };
 
-  it('compiles the server from the official archive, and keeps nothing else', async () => {
+  it('compiles the server from the official archive, and keeps only the server', async () => {
     const script = `@mkdir src; printf '#!/bin/sh\\necho compiled with %s' $(MALLOC) >src/redis-server; chmod +x src/redis-server`;
     const source = await sourceOf('redis-1.2.3', `redis-server:\n\t${script}\n`);
     const into = await mkdtemp(path.join(directory, 'into-'));

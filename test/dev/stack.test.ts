@@ -25,7 +25,7 @@ describe('dev/stack', () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'stack-'));
   });
   afterEach(async function () {
-    this.timeout(60_000); // A server that stops slowly gets 10 s before it is killed.
+    this.timeout(60_000); // The stack waits 10 s for a server that stops slowly before it kills the server.
     await Promise.all(running.splice(0).map((stack) => stack.stop()));
     await rm(directory, { recursive: true, force: true });
   });
@@ -63,7 +63,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('is durable for people, and not durable for tests', async () => {
+  it('stores data durably for people, and not for tests', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -75,7 +75,7 @@ describe('dev/stack', () => {
     expect(await query(await start(), settings)).to.deep.equal([{ fsync: 'off', commit: 'off' }]);
   });
 
-  it('uses an address from the environment instead of its own server', async () => {
+  it('uses the address of a server in the environment instead of starting its own server', async () => {
     const url = 'postgres://somebody@db.example.com/theirs';
     const stack = await start({ parts: ['postgres', 'mailbox'], env: { DATABASE_URL: url } });
     expect(stack.environment['DATABASE_URL']).to.equal(url);
@@ -184,7 +184,7 @@ describe('dev/stack', () => {
       expect(isAlive(pid)).to.equal(false);
     });
 
-    it('starts immediately the next time', async () => {
+    it('starts immediately at the next start', async () => {
       await startAndKill();
       expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });

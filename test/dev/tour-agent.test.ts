@@ -66,7 +66,7 @@ describe('dev/tour: an agent answers', () => {
     expect(model.requests).to.have.length(1);
   });
 
-  it('is omitted without a model, with the remedy', async () => {
+  it('is omitted if no model is configured, and names the remedy', async () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
       '\n16. An agent that answers students is left out: it has no model to ask.\n' +

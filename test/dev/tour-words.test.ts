@@ -1,4 +1,4 @@
-/** The narration of the tour. Every language has every sentence, and the scenes print no other sentences. */
+/** The narration of the tour. Every language has every sentence, and the scenes print no sentences that are not in the catalogues. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -20,7 +20,7 @@ describe('the sentences of the tour', () => {
       expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
     });
 
-    it(`has no plural and no option in ${language}, because the types do not know them`, () => {
+    it(`has no plural and no option in ${language}, because the types do not support them`, () => {
       const isComplex = (key: TourKey) => /\{\w+,/.test(tourCatalogues[language][key]);
       expect(keys.filter(isComplex)).to.deep.equal([]);
     });

@@ -1,4 +1,4 @@
-/** The counter of habits that make a sentence hard to read: what it counts, and what it accepts. */
+/** Tests what the counter of habits that make a sentence hard to read counts, and what it accepts. */
 import { expect } from 'chai';
 import { placesIn } from '../../dev/words/places.ts';
 

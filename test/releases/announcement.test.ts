@@ -27,7 +27,7 @@ describe('what a release changes', () => {
     writeFileSync(path.join(directory, file), text);
   }
 
-  it('gives every file that has the version the new one, and nothing else', () => {
+  it('writes the new version into every file that contains the version, and changes nothing else', () => {
     write('deploy/chart/Chart.yaml', chart);
     expect(announcement(directory, '1.10.0', '2026-11-26')).to.deep.equal([
       {
@@ -46,17 +46,17 @@ describe('what a release changes', () => {
     ]);
   });
 
-  it('does without a chart', () => {
+  it('changes no chart if the checkout has none', () => {
     const files = announcement(directory, '1.2.4', '2026-11-26').map(({ file }) => file);
     expect(files).to.deep.equal(['CHANGELOG.md', 'package.json', 'package-lock.json']);
   });
 
-  it('takes the version that package.json has', () => {
+  it('accepts the version that package.json already has', () => {
     const [, own] = announcement(directory, '1.2.3', '2026-11-26');
     expect(own).to.deep.equal({ file: 'package.json', text: manifest });
   });
 
-  it('takes the first lines of a changelog', () => {
+  it('accepts a changelog that begins with the unreleased entries', () => {
     write('CHANGELOG.md', '## Unreleased\n\n- A line.\n');
     const [text] = announcement(directory, '1.2.4', '2026-11-26');
     expect(text).to.deep.equal({
@@ -72,12 +72,12 @@ describe('what a release changes', () => {
       version: '1.2.2',
       message: 'package.json has version 1.2.3: a release has this version, or a later one.',
     },
-    'a changelog that says nothing': {
+    'a changelog without unreleased entries': {
       file: 'CHANGELOG.md',
       text: '# Changelog\n\n## Unreleased\n\n## 1.2.3 (2026-01-02)\n\n- An older line.\n',
       message: 'CHANGELOG.md has nothing below “## Unreleased”',
     },
-    'a changelog without its heading': {
+    'a changelog without the heading of unreleased entries': {
       file: 'CHANGELOG.md',
       text: '# Changelog\n',
       message: 'CHANGELOG.md has no heading “## Unreleased”.',
@@ -87,7 +87,7 @@ describe('what a release changes', () => {
       text: 'appVersion: 1.2.3\n',
       message: 'deploy/chart/Chart.yaml must have a line “version: …” and a line “appVersion: …”.',
     },
-    'a lock file of nothing': {
+    'a lock file that does not contain the project': {
       file: 'package-lock.json',
       text: '{ "version": "1.2.3", "packages": {} }',
       message: 'package-lock.json does not name the project: run npm install.',
@@ -99,7 +99,7 @@ describe('what a release changes', () => {
       expect(() => announcement(directory, version, '2026-11-26')).to.throw(message);
     });
 
-  it('leaves the files of this checkout as their tools write them', () => {
+  it('writes the files of this checkout in the format of their tools', () => {
     for (const file of ['package.json', 'package-lock.json', 'CHANGELOG.md'])
       cpSync(path.join(projectDirectory, file), path.join(directory, file));
     write('CHANGELOG.md', changelog);
@@ -110,7 +110,7 @@ describe('what a release changes', () => {
       expect(text, file).to.equal(readFileSync(path.join(projectDirectory, file), 'utf8'));
   });
 
-  it('has a section of the changelog for each recorded release', () => {
+  it('requires a section of the changelog for each recorded release', () => {
     const text = readFileSync(path.join(projectDirectory, 'CHANGELOG.md'), 'utf8');
     const sections = [...text.matchAll(/^## (\d\S*) \(\d{4}-\d\d-\d\d\)$/gm)].map(([, version]) => version);
     expect(sections.toReversed()).to.deep.equal(recordedVersions());

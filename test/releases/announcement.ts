@@ -1,21 +1,21 @@
-/** The changes of a release besides its recording: the version in all files, and the changelog. */
+/** The changes that a release makes besides its recording: the version in all files, and the changelog. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';
 
-/** A file of the checkout, and all that it says from now on. */
+/** A file of the checkout, and its complete new text. */
 interface Change {
   file: string;
   text: string;
 }
 
-/** The heading of the changelog below which new entries stand until their release. */
+/** The heading of the changelog below which entries wait for their release. */
 const unreleased = '## Unreleased\n';
 
 /**
- * Changes nothing yet.
+ * Returns the changes, and writes no file.
  * @param directory the checkout @param version such as 1.2.3 @param today such as 2026-11-26
- * @throws Problem if the version is older than in package.json, or the changelog has nothing about it
+ * @throws Problem if the version is older than the version in package.json, or if the changelog has no unreleased entries
  */
 export function announcement(directory: string, version: string, today: string): Change[] {
   const read = (file: string) => readFileSync(path.join(directory, file), 'utf8');
@@ -32,7 +32,7 @@ export function announcement(directory: string, version: string, today: string):
   ];
 }
 
-/** Gives what stands below “Unreleased” the version. */
+/** Moves the entries below “Unreleased” below a heading with the version. */
 function released(changelog: string, version: string, today: string): string {
   const begin = changelog.indexOf(unreleased);
   if (begin === -1) throw new Problem('CHANGELOG.md has no heading “## Unreleased”.');
@@ -56,7 +56,7 @@ function lockOf(text: string, version: string): string {
   return `${JSON.stringify(lock, null, 2)}\n`;
 }
 
-/** A chart, and what it installs, have one version. */
+/** The chart and the application that it installs have the same version. */
 function chartOf(file: string, text: string, version: string): string {
   const lines = text.match(/^(?:version|appVersion): .*$/gm) ?? [];
   if (lines.length !== 2) throw new Problem(`${file} must have a line “version: …” and a line “appVersion: …”.`);

@@ -1,4 +1,4 @@
-/** The recorded releases in test/releases/<version>: what is in them, and how it is written and read. */
+/** Reads and writes the recorded releases in test/releases/<version>. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -10,10 +10,10 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Dump } from './dump.ts';
 
 export const releasesDirectory = path.join(projectDirectory, 'test', 'releases');
-/** The most bytes of all files of a release. */
+/** The maximum size of all files of a release together, in bytes. */
 const largest = 2 * 1024 * 1024;
 
-/** Seals what is sealed in every recorded release. It protects nothing: a release has nothing but what our builders made up. */
+/** The master key of the sealed values in every recorded release. It protects no secret, because a release contains only invented data. */
 export const releaseKey = createHash('sha256').update('the key of recorded releases').digest('base64');
 
 /** A read of the API: the caller, the request, and the answer. */
@@ -22,7 +22,7 @@ export interface Read {
   readonly path: string;
   readonly caller: { readonly kind: CallerKind; readonly id: Id } | null;
   readonly status: number;
-  /** JSON without what differs from run to run; of other answers the type of their content alone. */
+  /** The JSON of the answer without parts that differ from run to run. For other answers it is only the type of their content. */
   readonly answer: unknown;
 }
 
@@ -32,34 +32,34 @@ export interface StoredObject {
   readonly base64: string;
 }
 
-/** For people, and for the test: what was recorded. */
+/** A summary of the recording, for people and for the test. */
 export interface Summary {
   readonly version: string;
-  /** The moment of the recording: the clock of its reads. */
+  /** The time of the recording, which the API's clock shows during the reads. */
   readonly recordedAt: string;
   readonly rows: Readonly<Record<string, number>>;
   /** Tables in which no row was recorded. */
   readonly emptyTables: readonly string[];
-  /** Values that a column may have, and that no recorded row has: `table.column: value`. */
+  /** Values that a column allows and that no recorded row contains, as `table.column: value`. */
   readonly missingStates: readonly string[];
 }
 
 export interface Release {
   readonly summary: Summary;
   readonly database: Dump;
-  /** JSON of each history, as protobufjs has it; the key is `type/scenario`. */
+  /** The JSON of each history in the format of protobufjs. The key is `type/scenario`. */
   readonly histories: Readonly<Record<string, object>>;
   readonly contract: object;
   readonly reads: readonly Read[];
   readonly objects: readonly StoredObject[];
 }
 
-/** The number of open runs of a release by their end: `type outcome`. */
+/** The number of open runs of a release for each ending. The key is `type outcome`. */
 export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
 
-/** @returns the versions that are recorded, oldest first */
+/** @returns the versions of all recorded releases, oldest first */
 export function recordedVersions(): string[] {
   return readdirSync(releasesDirectory, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && existsSync(path.join(releasesDirectory, entry.name, 'release.json')))
@@ -82,8 +82,8 @@ export function readRelease(version: string, directory = path.join(releasesDirec
 }
 
 /**
- * @param directory an empty one, or none yet
- * @throws Error if the files would be too large, or name the machine that recorded them
+ * @param directory an empty directory, or a directory that does not exist yet
+ * @throws Error if the files would be too large, or if they contain a name or path of the recording machine
  */
 export function writeRelease(directory: string, release: Release): void {
   const texts = parts.map((part) => [part, JSON.stringify(release[part])] as const);

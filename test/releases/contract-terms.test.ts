@@ -77,7 +77,7 @@ const newOperation = {
   requestBody: { required: true, content: { 'application/json': { schema: { required: ['b'] } } } },
 };
 
-describe('terms of a contract that a later one breaks', () => {
+describe('terms of a contract that a later contract breaks', () => {
   const additions: [what: string, later: object][] = [
     ['no change', document()],
     ['a new property in an answer', withReceived({ more: { type: 'string' } })],
@@ -87,7 +87,7 @@ describe('terms of a contract that a later one breaks', () => {
     ['a shorter accepted text', withSent({ title: { ...sentTitle, minLength: 0 } })],
     ['a dropped bound', withSent({ title: { type: 'string' } })],
     ['a property that is no longer required', document({ sentSchema: { ...sentThing, required: [] } })],
-    ['a new operation with demands of its own', document({ further: { '/others/{other}': { post: newOperation } } })],
+    ['a new operation that has requirements', document({ further: { '/others/{other}': { post: newOperation } } })],
     ['a new method of a path', document({ further: { '/others': { get: {} } } })],
     ['a new optional parameter with a bound', document({ parameters: [idInPath, pageInQuery, limitInQuery] })],
     ['other names of the same schemas', document({ suffix: '-2' })],
@@ -173,12 +173,12 @@ describe('terms of a contract that a later one breaks', () => {
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} x-roles owner, admin']);
   });
 
-  it('include a session that an open operation demands now', () => {
+  it('include a session that a formerly open operation now requires', () => {
     const earlier = document({ operation: { security: [] } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} security student or admin']);
   });
 
-  it('end for schemas that name themselves', () => {
+  it('can be compared for schemas that refer to themselves', () => {
     const tree = { type: 'object', properties: { parts: { items: { $ref: '#/components/schemas/Sent' } } } };
     expect(brokenTerms(document({ sentSchema: tree }), document({ sentSchema: tree }))).to.deep.equal([]);
   });

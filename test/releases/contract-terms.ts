@@ -1,10 +1,10 @@
 /**
- * Compares two versions of the contract. Lists everything that the later version takes from callers of the earlier version.
- * A later contract may give more and ask less. Schemas are compared by the targets of their `$ref`, not by their names.
+ * Compares two versions of the contract. Lists everything that callers of the earlier version lose. A later contract may promise more
+ * and require less. Schemas are compared by the targets of their `$ref`, not by their names.
  */
 import { isDeepStrictEqual } from 'node:util';
 
-/** Callers send it, or they receive it. */
+/** Whether callers send or receive a value. */
 type Direction = 'sent' | 'received';
 type Json = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
 /**
  * @param earlier an OpenAPI document
  * @param later the document that replaces it
- * @returns a line for each broken term: `no longer: <place> …` or `asked now: <place> …`; none if callers notice nothing
+ * @returns a line for each broken term: `no longer: <place> …` or `asked now: <place> …`; empty if callers notice nothing
  */
 export function brokenTerms(earlier: object, later: object): string[] {
   return [...new Set([...brokenOperations(earlier, later), ...brokenWebhooks(earlier, later)])];

@@ -1,6 +1,6 @@
 /**
- * The database of a release as data: the statements that made its schema, and the rows of every table as Postgres writes them
- * in JSON. Neither pg_dump of the server's version nor a migration file of that day is needed to load it
+ * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. Loading it
+ * needs neither the pg_dump of the server's version nor the migration files of that time
  * (docs/adr/0034-recorded-releases.md).
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
@@ -11,12 +11,12 @@ export interface RecordedTable {
   readonly name: string;
   /** Without generated columns. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Each row as the text of a JSON object: a number of 64 bits would not survive JavaScript. Sorted. */
+  /** Each row as the text of a JSON object, because JavaScript would change 64-bit numbers. The rows are sorted. */
   readonly rows: readonly string[];
 }
 
 export interface Dump {
-  /** In the order of their running; the transactions around them are among them. */
+  /** The statements in the order in which they ran, including those that begin and end transactions. */
   readonly schema: readonly string[];
   /** Each table comes after the tables to which it refers. */
   readonly tables: readonly RecordedTable[];
@@ -25,8 +25,8 @@ export interface Dump {
 
 /**
  * Runs every migration in an empty database.
- * @returns the statements that changed something
- * @throws Error if a statement has parameters: its text alone would not show its effect
+ * @returns the statements that ran, except queries and inserts into `migrations`
+ * @throws Error if a statement has parameters, because its text alone would not show its effect
  */
 export async function recordSchema(empty: DataSource): Promise<string[]> {
   const statements: string[] = [];
@@ -48,10 +48,10 @@ export async function recordSchema(empty: DataSource): Promise<string[]> {
   return statements;
 }
 
-/** Which migrations have run is recorded as rows, as of every table. */
+/** The table `migrations` is recorded by its rows, like every table. */
 const isNoteOfMigration = (query: string) => query.startsWith('INSERT INTO "migrations"');
 
-/** @returns what is in every table now */
+/** @returns the current rows of every table, and the values of the sequences */
 export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema'>> {
   const tables: RecordedTable[] = [];
   for (const table of await tablesOf(source)) tables.push({ ...table, rows: await rowsOf(source, table) });
@@ -62,17 +62,17 @@ export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema
   return { tables, sequences };
 }
 
-/** @returns the rows as they are recorded, with these columns alone */
+/** @returns the rows in the recorded format, with only these columns */
 async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable, 'rows'>): Promise<string[]> {
   const names = columns.map((column) => `'${column.name}', "${column.name}"`);
-  // Sorted by bytes, whatever the server's collation.
+  // The rows are sorted by bytes, whatever the server's collation is.
   const rows = await source.query<{ row: string }[]>(
     `SELECT (${joined(names)})::text COLLATE "C" AS row FROM "${name}" ORDER BY 1`,
   );
   return rows.map(({ row }) => row);
 }
 
-/** @returns the columns, as `table.column`, whose recorded values are not all there any more */
+/** @returns the columns, as `table.column`, that have lost recorded values */
 export async function lostPlaces(source: DataSource, { name, columns, rows }: RecordedTable): Promise<string[]> {
   const today = await source.query<{ name: string }[]>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
@@ -85,7 +85,7 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
   const remainingColumns = columns.filter((column) => currentNames.has(column.name));
   if (rows.length === 0 || remainingColumns.length === 0) return droppedColumns;
   const now = await rowsOf(source, { name, columns: remainingColumns });
-  // Further rows are no loss: a migration may add some.
+  // Additional rows are no loss, because a migration may add rows.
   const nowSet = new Set(now);
   if (droppedColumns.length === 0 && rows.every((row) => nowSet.has(row))) return droppedColumns;
   const values = (texts: readonly string[], column: string) =>
@@ -97,8 +97,9 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
 }
 
 /**
- * @returns a line for each column, constraint, index, trigger and function, sorted. Partitions are left out, because they depend on
- * the day. So are the names of NOT NULL constraints: Postgres 18 gives them the name that the column had at first.
+ * @returns a line for each column, constraint, index, trigger and function, sorted. The lines do not contain partitions, because they
+ * depend on the day. They also do not contain the names of NOT NULL constraints, because Postgres 18 derives these names from the first
+ * name of the column.
  */
 export async function schemaOf(source: DataSource): Promise<string[]> {
   const lines = await source.query<{ line: string }[]>(
@@ -121,7 +122,7 @@ export async function schemaOf(source: DataSource): Promise<string[]> {
 
 const isPartition = (table: string) => `(SELECT relispartition FROM pg_class WHERE pg_class.oid = ${table})`;
 
-/** A function takes 100 arguments: 50 columns at a time. */
+/** A function accepts 100 arguments, so each call gets 50 columns. */
 function joined(pairs: readonly string[]): string {
   const parts: string[] = [];
   for (let at = 0; at < pairs.length; at += 50)
@@ -130,8 +131,8 @@ function joined(pairs: readonly string[]): string {
 }
 
 /**
- * The tables, each after the tables to which it refers. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
- * database, and migrations write it.
+ * Returns the tables, each after the tables to which it refers. A table may refer to itself. The table `typeorm_metadata` is excluded:
+ * it belongs to the schema, because it names the database and migrations write it.
  */
 async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {
   const columns = await source.query<{ table: string; name: string; type: string }[]>(
@@ -162,7 +163,7 @@ async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>
 }
 
 /**
- * Makes the database what it was when the release was recorded; whatever is in it goes.
+ * Restores the database to its state when the release was recorded. All other content of the database is deleted.
  * @throws Error that says which statement or table does not load
  */
 export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
@@ -191,7 +192,7 @@ export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
 
 type Run = (what: string, statement: string, parameters?: unknown[]) => Promise<void>;
 
-/** Without its triggers: what they would count is among the rows. */
+/** Inserts the rows of a table without its triggers, because the rows already contain the results of the triggers. */
 async function loadRows(run: Run, { name, columns, rows }: RecordedTable): Promise<void> {
   if (rows.length === 0) return;
   const names = columns.map((column) => `"${column.name}"`).join(', ');
@@ -205,7 +206,7 @@ async function loadRows(run: Run, { name, columns, rows }: RecordedTable): Promi
   await run(`table ${name}`, `ALTER TABLE "${name}" ENABLE TRIGGER USER`);
 }
 
-/** After a failure its transaction is open: the connection is closed with it. */
+/** Rolls back the transaction that is still open after a failure, and releases the connection. */
 async function endOf(runner: QueryRunner): Promise<void> {
   await runner.query('ROLLBACK').catch(() => {});
   await runner.release();

@@ -1,8 +1,8 @@
-/** Rows that no scenario leaves behind: one in every table, and one with each value of a CHECK. */
+/** Adds rows that no scenario creates, so that every table has a row, and every value of a CHECK occurs in a row. */
 import type { DataSource } from 'typeorm';
 import { coverageOf } from './states.ts';
 
-/** Rows for tables that are empty, from the rows that are there. */
+/** Statements that create rows in empty tables from the existing rows of other tables. */
 const firstRows: readonly string[] = [
   `INSERT INTO agent_questions SELECT (jsonb_populate_record(NULL::agent_questions, to_jsonb(one) || jsonb_build_object('id', gen_random_uuid()))).*
      FROM (SELECT * FROM agent_questions LIMIT 1) AS one, generate_series(1, 2)`,
@@ -29,12 +29,12 @@ const firstRows: readonly string[] = [
   `INSERT INTO student_levels SELECT student.id, level.id, now() FROM levels level JOIN students student USING (club_id) LIMIT 1`,
 ];
 
-/** The missing values, once there is a row with each value. */
+/** Statements that run last, after a row with each value exists. */
 const lastRows: readonly string[] = [
   `INSERT INTO media_uploads (id, club_id) SELECT id, club_id FROM media WHERE status = 'uploading' LIMIT 1`,
 ];
 
-/** Which row is copied, and what it needs besides the new value: expressions by their columns. */
+/** The row that is copied, and the columns that change besides the new value, as SQL expressions by column. */
 interface Copy {
   where?: string;
   set?: Readonly<Record<string, string>>;
@@ -135,7 +135,7 @@ const copies: Readonly<Record<string, Copy>> = {
   'student_import_rows.outcome: failed': {
     set: { row: '(SELECT max("row") + 1 FROM student_import_rows)', code: `'invalid_email'`, student_id: 'NULL' },
   },
-  // Its secret is sealed for the copied one: nothing is to be delivered to it.
+  // The copy's secret is sealed for the copied endpoint, so the copy must not receive deliveries.
   webhook_endpoints: { where: `status = 'disabled'`, set: { deleted_at: 'now()' } },
   webhook_deliveries: {
     where: `status = 'succeeded'`,
@@ -146,7 +146,7 @@ const copies: Readonly<Record<string, Copy>> = {
   },
 };
 
-/** @returns why each of the states that are still missing could not be made */
+/** @returns the reasons why states could not be created */
 export async function addFurtherStates(source: DataSource): Promise<string[]> {
   const refusals: string[] = [];
   const attempt = (what: string, work: Promise<unknown>) =>
@@ -190,7 +190,7 @@ async function columnsOf(source: DataSource, table: string): Promise<string[]> {
   return columns.map(({ name }) => name);
 }
 
-/** New values for columns that must differ from the copied row's and are not references: ids, codes, and object keys. */
+/** Returns new values for columns that must be unique and are not references, such as ids, codes and object keys. */
 async function keysOf(source: DataSource, table: string): Promise<Record<string, string>> {
   const columns = await source.query<{ name: string; type: string }[]>(
     `SELECT DISTINCT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_index

@@ -1,4 +1,4 @@
-/** Scenarios of test/replay up to the moment at which their run would begin: what is left is a row that waits for it. */
+/** Plays scenarios of test/replay up to the moment at which their run would begin, so that a row remains that waits for its run. */
 import { nothingInjected, type Play, type Recorder } from '../replay/recorder.ts';
 
 class Held extends Error {

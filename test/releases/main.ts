@@ -1,6 +1,7 @@
 /**
- * `npm run release -- VERSION` makes a release of the code as it is: records it in test/releases/VERSION/, holds the code against the
- * recording, and gives package.json, its lock file, the chart and the changelog the version. Nothing is written unless all of it goes; Ctrl-C leaves nothing behind.
+ * `npm run release -- VERSION` makes a release of the current code. It records the release in test/releases/VERSION/, and tests the
+ * code against the recording. Then it writes the version into package.json, its lock file, the chart and the changelog. If a step
+ * fails, or after Ctrl-C, no change remains.
  */
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -24,7 +25,8 @@ await runScript(async () => {
     throw new Problem(
       `Release ${version} is recorded already, and stays as it was. Delete its folder to record it again.`,
     );
-  // The process of the tests itself: mocha's own command starts it as a child, which would outlive a command that is killed.
+  // This starts the process of the tests directly. Mocha's own command starts it as a child, which would continue after the command is
+  // killed.
   const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'lib', 'cli', 'cli.js');
   const interrupted = interruption();
   for (const file of ['record.ts', 'record-ends.ts', 'releases.test.ts'].map((name) => `test/releases/${name}`)) {
@@ -46,7 +48,7 @@ await runScript(async () => {
     );
   }
   for (const { file, text } of changes) writeFileSync(path.join(projectDirectory, file), text);
-  // The lock file has another version of the project, and the same packages: dev/bootstrap.mjs need not install them again.
+  // The lock file has a new version of the project, but the same packages, so dev/bootstrap.mjs need not install the packages again.
   utimesSync(path.join(projectDirectory, 'node_modules', '.package-lock.json'), new Date(), new Date());
   say(`Release ${version}: recorded in ${path.relative(projectDirectory, directory)}.`);
   say(`Changed: ${changes.map(({ file }) => file).join(', ')}.`);

@@ -1,6 +1,6 @@
 /**
- * Every row that waits for its run continues to its end: the real workflows and activities on a Temporal without a network
- * (test/proofs/simulation). Its time passes as soon as no task is left.
+ * Lets the run of every waiting row continue to its end. The real workflows and activities run on a Temporal without a network
+ * (test/proofs/simulation). Its time passes as soon as no task remains.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';
@@ -30,16 +30,18 @@ import { closeStorage, testBucket } from '../toolkit/stack/storage.ts';
 import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
-/** Rows whose due times are this close start together. The next ones, such as rows of scenarios with skipped time, are due decades later. */
+/** Rows whose due times are this close start together. The next rows, such as rows of scenarios with skipped time, are due decades
+ * later. */
 const togetherMs = 30 * dayMs;
-/** A step that fails is tried again for ever: after so many failures the rest is not waited for. */
+/** A failed step is retried forever. After this many failures the runs are not continued. */
 const mostFailures = 30;
-/** A run that waits longer than this waits forever. */
+/** A run that waits longer than this counts as a run that waits forever. */
 const patienceMs = 400 * dayMs;
-/** A run goes on as new after so many steps. */
+/** A run continues as new after this number of steps. */
 const stepsOfARun = 100;
 
-/** Call it in a `describe`. @returns for use inside its tests: lets all runs of a release that is loaded end, from its recording on */
+/** Call it in a `describe`. @returns a function for use inside its tests. It lets all open runs of a loaded release end, beginning at
+ * the time of its recording */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();
   const answering = useAnswering();
@@ -105,7 +107,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return result;
   }
 
-  /** Like the relay: facts first, because wakes follow from them. */
+  /** Does the work of the relay. Facts come first, because handling them creates runs. */
   async function carry(): Promise<void> {
     for (
       let facts = await claimFacts(source, roomFor(100));
@@ -133,7 +135,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return found;
   };
 
-  /** @returns the time when the first row is due; undefined if none is */
+  /** @returns the time when the first row is due; undefined if no row is due */
   async function firstDue(): Promise<number | undefined> {
     const times: number[] = [];
     for (const { at, from: rows, condition } of workflowTypeNames.flatMap((type) => dueRowsOf(source, type))) {
@@ -143,7 +145,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Runs that would wait for people forever: a mail domain, a paused endpoint and a paused campaign are checked while they exist. */
+  /** Acts for people on whom runs would wait forever: cancels paused campaigns, removes mail domains, and enables endpoints. */
   async function decideAsPeople(): Promise<void> {
     const ofClubs = (table: string) =>
       source.query<{ id: Id; clubId: Id }[]>(`SELECT id, club_id AS "clubId" FROM ${table} ORDER BY id`);
@@ -178,7 +180,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   }
 
   await decideAsPeople();
-  // Failing steps are left to their runs, which the engine had.
+  // Temporal had a run for each failed step, so these runs start first.
   const failing = await source.query<Run[]>(
     `SELECT workflow_type AS "workflowType", split_part(workflow_id, '/', 2) AS "subjectId", NULL AS "clubId" FROM failing_steps`,
   );

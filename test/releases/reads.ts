@@ -1,4 +1,4 @@
-/** The callers' view: every read in the contract, of a furnished club, as its owner, its student and an anonymous caller. */
+/** Sends every read of the contract about a furnished club, as its owner, as its student and as an anonymous caller. */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { openSession } from '../../domain/identity/sessions/sessions.ts';
 import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';
@@ -10,16 +10,16 @@ import type { Read } from './archive.ts';
 
 type Question = Pick<Read, 'operation' | 'path' | 'caller'>;
 
-/** Answers with a signature of the moment, or of a bucket, are no answers of the release. */
+/** Signed addresses of a bucket, which change with each answer and are therefore not compared. */
 const signed = /^https?:\/\/[^?]*\?.*X-Amz-/;
-/** The ports of a test run. */
+/** Addresses with a port of the test run, which changes with each run. */
 const local = /https?:\/\/(?:127\.0\.0\.1|localhost):\d+/g;
 
-/** Streams go on, and a random token names nothing that was recorded. */
+/** Streams do not end, so they are not read. */
 const isAsked = ({ method, contentTypes, path }: ContractOperation) =>
   method === 'get' && !contentTypes.includes('text/event-stream') && !path.includes('openapi');
 
-/** @returns the questions to ask about a club, each as every kind of caller that may ask it */
+/** @returns the reads about a club, each for every kind of caller that may send it */
 export function questionsAbout(club: FurnishedClub): Question[] {
   return everyOperation.filter(isAsked).flatMap((operation) => {
     const kinds = operation.auth.length === 0 ? [null] : operation.auth;
@@ -34,7 +34,7 @@ export function questionsAbout(club: FurnishedClub): Question[] {
   });
 }
 
-/** Asks again. @param base of the API @param now by the API's clock */
+/** Sends a read. @param base the address of the API @param now the time of the API's clock */
 export async function ask(base: string, { operation, path, caller }: Question, now: Date): Promise<Read> {
   const token = caller && (await tokenFor(caller, now));
   const { status, body, headers } = await callAt(base, 'GET', path, token === null ? {} : { token });
@@ -43,14 +43,14 @@ export async function ask(base: string, { operation, path, caller }: Question, n
   return { operation, path, caller, status, answer };
 }
 
-/** A session of its own for each question: calls are counted by session. */
+/** Opens a new session for each read, because calls are counted by session. */
 async function tokenFor({ kind, id }: NonNullable<Question['caller']>, now: Date): Promise<string> {
   const { db } = await testDeps();
   const { token } = await db.transaction((tx) => openSession(tx, kind, id, now));
   return token;
 }
 
-/** The answer without what differs from run to run. */
+/** Returns the answer without the parts that differ from run to run. */
 function steady(value: unknown): unknown {
   if (typeof value === 'string')
     return signed.test(value) ? 'a signed address' : value.replaceAll(local, 'http://here');
@@ -60,8 +60,8 @@ function steady(value: unknown): unknown {
 }
 
 /**
- * @returns the differences of the second value. An additional property is no difference, because callers must ignore unknown
- *   properties. `at` is a path like `/data/0/title`
+ * @returns the parts of the second value that differ from the first. An additional property is no difference, because callers must
+ *   ignore unknown properties. `at` is a path like `/data/0/title`
  */
 export function differences(recorded: unknown, today: unknown, at = ''): { at: string; was: unknown; is: unknown }[] {
   if (Array.isArray(recorded) && Array.isArray(today) && recorded.length === today.length)

@@ -1,6 +1,7 @@
 /**
- * Records a release; `npm run release -- VERSION` (main.ts) starts it. The scenarios of test/replay are played to their ends, the
- * tour as well; then scenarios up to their beginnings leave a row for each wait. A furnished club and further states have the rest.
+ * Records a release; `npm run release -- VERSION` (main.ts) starts it. First it plays the tour and the scenarios of test/replay to
+ * their ends. Then it plays the scenarios only until their runs would begin, which leaves a row for each wait. A furnished club and
+ * further states add the remaining rows.
  */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
@@ -29,7 +30,7 @@ import { coverageOf } from './states.ts';
 const version = process.env['RELEASE_VERSION'] ?? '';
 const directory = process.env['RELEASE_DIRECTORY'] ?? '';
 
-/** Larger ones are only read, and no open run waits for them. */
+/** The largest object that is recorded, in bytes. Larger objects are only read, and no open run waits for them. */
 const largestObject = 64 * 1024;
 
 describe('recording a release', function () {

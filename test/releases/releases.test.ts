@@ -20,32 +20,33 @@ import { loadDump, lostPlaces, schemaOf, type Dump } from './dump.ts';
 import { useOpenRuns } from './open-runs.ts';
 import { ask, differences } from './reads.ts';
 
-const noticeBound = 'any stranger may post a notice: 1 MiB cost too much time of the thread (SALE-4)';
+const noticeBound = 'any stranger may post a notice, and parsing 1 MiB blocked the thread for too long (SALE-4)';
 
 const mailDirection =
   'e-mails have the language and direction of their club, and text begins on the side where the language begins (ADR 59)';
-/** Intended changes of today's code in rows and answers of older releases, with the reason: `table.column`, `operation /place` or a line about the contract. */
+/** Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a
+ * line about the contract. */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/mail/{token} body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/ses/{token} body text/plain x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/{platform}/{token} body application/json x-max-bytes 262144': noticeBound,
   'checkCampaign /answer/data/html_bytes': mailDirection,
-  'checkCampaign /answer/data/warnings/0/message': 'the warning has plainer words; its code is the same',
+  'checkCampaign /answer/data/warnings/0/message': 'the warning has a plainer text and an unchanged code',
   'previewCampaign /answer/data/html': mailDirection,
   'previewCampaign /answer/data/html_bytes': mailDirection,
   'previewContrastingCopies /answer/data/previews/0/html_bytes': mailDirection,
   'previewContrastingCopies /answer/data/previews/1/html_bytes': mailDirection,
   'listCampaigns /answer/data/0/content/blocks':
-    'a row of the list has no contents any more, because a page of them held the thread (CAMP-18, ADR 46)',
+    'a row of the list no longer has contents, because a page of contents blocked the thread (CAMP-18, ADR 46)',
   'webhook_events.body':
-    'bodies have a table of their own, webhook_bodies (ADR 38); reads of deliveries show each of them',
+    'bodies are now in a separate table, webhook_bodies (ADR 38); reads of deliveries show each body',
 };
 
 describe('recorded releases', function () {
   this.timeout(120_000);
   let schemaToday: string[] = [];
-  before('the schema of an empty database, before releases are loaded', async () => {
+  before('read the schema of an empty database, before releases are loaded', async () => {
     await testStack();
     process.env['MASTER_KEY'] = releaseKey;
     schemaToday = await schemaOf(await testDatabase());
@@ -55,7 +56,7 @@ describe('recorded releases', function () {
     expect(recordedVersions()[0]).to.equal('0.2.0');
   });
 
-  it('says which file of a damaged release does not load', async () => {
+  it('report which file of a damaged release cannot be read', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-release-'));
     try {
       await cp(path.join(releasesDirectory, '0.2.0'), directory, { recursive: true });
@@ -68,7 +69,7 @@ describe('recorded releases', function () {
     }
   });
 
-  it('says which table of a dump does not load, and leaves no transaction open', async () => {
+  it('report which table of a dump cannot be loaded, and leave no transaction open', async () => {
     const source = await scratchDatabase();
     try {
       const column = { name: 'id', type: 'integer' };
@@ -94,13 +95,13 @@ describe('recorded releases', function () {
       let release: Release | undefined;
       const recorded = () => release ?? (release = readRelease(version));
 
-      before('load its database, and bring it to the schema of today', async () => {
+      before('load the database of the release, and migrate it', async () => {
         const source = await testDatabase();
         await loadDump(source, recorded().database);
         await migrate(source);
       });
 
-      it('has the schema of today after the migrations', async () => {
+      it('has today’s schema after the migrations', async () => {
         expect(await schemaOf(await testDatabase())).to.deep.equal(schemaToday);
       });
 
@@ -113,12 +114,12 @@ describe('recorded releases', function () {
         expect(lostRows.filter((place) => !(place in intended))).to.deep.equal([]);
       });
 
-      it('keeps what its contract promised, and asks for nothing more', () => {
+      it('finds all its promises in today’s contract, and no new requirements', () => {
         const broken = brokenTerms(recorded().contract, JSON.parse(contractText) as object);
         expect(broken.filter((line) => !(line in intended))).to.deep.equal([]);
       });
 
-      it('answers every read as it did', async () => {
+      it('gets the recorded answer to every read', async () => {
         const now = new Date(recorded().summary.recordedAt);
         const options = { clock: () => now, readinessGraceMs: 0, counterDeadlineMs };
         const api = await startApi(await testConfig(), options);
@@ -139,15 +140,15 @@ describe('recorded releases', function () {
         expect(changed).to.deep.equal([]);
       });
 
-      it('lets every open run go on to its end', async () => {
+      it('lets every open run continue to its recorded end', async () => {
         expect(await openRuns(recorded())).to.deep.equal(readEnds(version));
       });
 
-      it('leaves the next release a bucket that answers by the clock of today', async () => {
+      it('leaves a bucket that answers by today’s clock for the next release', async () => {
         expect(await (await testObjectStore()).size(`public/${version}`)).to.equal(undefined);
       });
 
-      it('replays its histories with the workflows of today', async () => {
+      it('replays its histories with today’s workflows', async () => {
         quietRuntime();
         const histories = Object.entries(recorded().histories).map(([workflowId, readable]) => ({
           workflowId,

@@ -1,9 +1,10 @@
-/** Which tables and states the rows of a database show, and which they do not. */
+/** Finds the tables without rows, and the states that no row of a database has. */
 import type { DataSource } from 'typeorm';
 import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
-/** A column whose values a CHECK lists; a partition's CHECK belongs to its table: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
+/** A CHECK that lists the allowed values of a column. The CHECK of a partition counts as the CHECK of its table:
+ * `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 
 export async function coverageOf(

@@ -53,7 +53,7 @@ export interface Recorder {
     now(): Promise<Date>;
     start(type: WorkflowType, taskQueue: string, id: Id, ...further: unknown[]): Promise<WorkflowHandle>;
   };
-  /** The relay of each server, for the clubs that it serves. */
+  /** The relay of each server. Each relay serves some of the clubs. */
   relays: { real: RelayHere; skipped: RelayHere };
   delivering: Delivering;
   model(): FakeModel;
@@ -71,10 +71,11 @@ export interface Recorder {
   };
 }
 
-/** Plays a scenario. @returns the run; its history is recorded after its end */
+/** Plays a scenario. @returns the run, whose history is recorded after the run has ended */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
-/** Scenarios by the workflow's type, which names the folder of its histories, and by their name, which names the file. */
+/** The scenarios by workflow type and scenario name. The type is the name of the folder of histories, and the scenario name is the name
+ * of the file. */
 export type Scenarios = Partial<
   Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;

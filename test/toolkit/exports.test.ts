@@ -6,12 +6,12 @@ import { projectDirectory } from '../../dev/project.ts';
 
 /** Names that programs find without an import. */
 const foundWithoutImport = new Set([
-  'test/run/hooks.ts mochaGlobalSetup', // Mocha finds this name and the next two.
+  'test/run/hooks.ts mochaGlobalSetup', // Mocha finds this name and the next two names.
   'test/run/hooks.ts mochaGlobalTeardown',
   'test/run/hooks.ts mochaHooks',
   'test/proofs/mutation/mocha-runner.ts strykerPlugins', // by Stryker
   'test/toolkit/stack/sleeping-workflow.ts sleepFor', // The Temporal worker finds this name.
-  'test/proofs/simulation/temporal/workflow.ts proxyActivities', // The workflows of simulations find this name and the next six.
+  'test/proofs/simulation/temporal/workflow.ts proxyActivities', // The workflows of simulations find this name and the next six names.
   'test/proofs/simulation/temporal/workflow.ts proxyLocalActivities',
   'test/proofs/simulation/temporal/workflow.ts defineSignal',
   'test/proofs/simulation/temporal/workflow.ts setHandler',
@@ -31,7 +31,7 @@ const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
 ];
 
 interface TestSourceFile {
-  /** From the project's directory. */
+  /** The path from the project's directory. */
   file: string;
   text: string;
 }

@@ -50,7 +50,8 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     if (!run) throw new Error('The fan-out made no delivery.');
     return run;
   };
-  /** Starts the run. @param begins the work that happens before the start is answered @returns whether the first attempt is local */
+  /** Starts the run. @param begins the work to do before the call that starts the run returns
+   * @returns whether the started run makes its first attempt as a local activity */
   const startRun = async (
     { subjectId: id, localAttemptAt: endpointId, claimed }: DeliveryRun,
     isEager: boolean | Error,
@@ -86,7 +87,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('gives the claim to the first step once, from memory', async () => {
+  it('gives the claim from memory to the first step, and only once', async () => {
     const run = await fanOutOne();
     expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);

@@ -19,7 +19,7 @@ interface Scene {
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
   /** Deliveries recorded as succeeded. */
   recorded: string[];
-  /** The number of transactions. Because of the fakes, only the return of a claim begins a transaction. */
+  /** The number of transactions. The other writes are fakes, so only the return of a claim begins a transaction. */
   transactions: () => number;
   passed: string[];
   logged: { level: number; msg: string; error?: { message?: string } }[];
@@ -84,7 +84,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     const deliveryId = newId();
     return lane.tryAcquire({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
   };
-  /** Requests this number of permits for one endpoint, and returns the ids of the deliveries that got one. */
+  /** Requests this number of permits for one endpoint, and returns the ids of the deliveries that got a permit. */
   const acquireMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
     Array.from({ length: count }, () => acquire(scene, endpointId, host)).filter((id) => id !== undefined);
   /** Acquires this number of permits, each for another quick endpoint. @returns the ids of the deliveries */
@@ -145,7 +145,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       ).to.have.length(256 - 32);
     });
 
-    it('is granted up to the configured number, over all endpoints', () => {
+    it('is granted until all endpoints together hold the configured number of permits', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
@@ -168,7 +168,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 40, 'busy'), 'after the attempt').to.have.length(1);
     });
 
-    it('is granted 32 times to one endpoint, and then still to another', () => {
+    it('is granted at most 32 times to one endpoint, and then still to another endpoint', () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       expect(acquireMany(scene, 40, 'busy')).to.have.length(32);
@@ -195,7 +195,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('is granted to an endpoint whose last attempt failed as to an unknown endpoint', () => {
+    it('counts like a permit of an unknown endpoint if the last attempt of its endpoint failed', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
@@ -284,7 +284,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits for at most 100 ms, and after a vain wait not at all for 5 s', async () => {
+    it('waits for at most 100 ms, and does not wait for 5 s after a wait that got no permits', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -298,7 +298,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
     });
 
-    it('continues together with another waiting fan-out, without counting as a vain wait', async () => {
+    it('continues together with another waiting fan-out, and its wait does not count as a failed wait', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];

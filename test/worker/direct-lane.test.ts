@@ -140,7 +140,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(again?.body).to.deep.equal(first?.body);
     });
 
-    it('leaves only the endpoint whose last attempt failed to a run', async () => {
+    it('uses a run only for the endpoint whose last attempt failed', async () => {
       const { receiver, subscription } = await subscribed();
       const failing = await buildEndpoint(subscription.clubId, `${receiver.url}/failing`);
       await alter('webhook_endpoints', failing.id, { consecutive_failures: 1 });
@@ -154,7 +154,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       await until('the end of the fact', { timeoutMs: 5 * second }, async () => !(await hasFact(eventId)));
     });
 
-    it('hands nothing over, and has no attempt in progress at the end', async () => {
+    it('hands no delivery over, and has no attempt in progress after these deliveries', async () => {
       expect(await worker.metric('webhook_direct_handed_over_total')).to.equal(0);
       expect(await worker.metric('webhook_direct_attempts')).to.equal(0);
       expect(await worker.metric('relay_errors_total')).to.equal(0);
@@ -165,7 +165,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
   /**
    * These tests share one story, which `before` runs. Four workers are killed one after the other, each at another point of its own
    * delivery. A fifth worker is killed while it hands over the lost attempt of the fourth. A worker of the workflow lane then finds the
-   * rows that they left. The test changes the leases in the database, so that they last exactly until the last worker has started.
+   * rows that they left. The test changes the leases in the database, so that they end when the last worker has started.
    */
   describe('after a worker was killed', () => {
     interface Remains extends Scene {
@@ -244,7 +244,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         expect(claimed).to.deep.include({ ...cutOff, requestsThen: 0 });
       });
 
-      it('a worker of the other lane hands the delivery over after its lease, and the run makes one request', async () => {
+      it('lets a worker of the workflow lane hand the delivery over after its lease; the run makes one request', async () => {
         expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(claimed.receiver.requests)).to.deep.equal([claimed.eventId]);
         expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, direct: false, leaseUntil: null });
@@ -275,13 +275,13 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         });
       });
 
-      it('does not deliver again: no run and no second request', async () => {
+      it('causes no second delivery: no run starts, and no second request is sent', async () => {
         expect(await hasRun(recorded.id)).to.equal(false);
         expect(idsOf(recorded.receiver.requests)).to.deep.equal([recorded.eventId]);
       });
     });
 
-    describe('by SIGKILL before the answer, and its successor during the hand-over (handed_over)', () => {
+    describe('by SIGKILL before the answer, and the next worker during the hand-over (handed_over)', () => {
       it('leaves the claimed delivery, and after the hand-over its wake', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
@@ -436,7 +436,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
   });
 
-  it('does not start with an unknown lane and 0 permits, and names both mistakes', async () => {
+  it('do not start with an unknown lane and 0 permits, and report both mistakes', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

@@ -1,4 +1,4 @@
-/** Workers are killed at each failpoint of an answer. Another worker then continues with the rows that they remains. */
+/** Workers are killed at each failpoint of an answer. Another worker then continues with the rows that remain. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -98,7 +98,7 @@ describe('an answer after its worker was killed', function () {
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`${place}: calls the model again, because the answer had not begun, and does not charge the lost call`, async () => {
+    it(`${place}: calls the model again, because no text had arrived, and does not charge the lost call`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains).to.include({ log: '', requestCount });
@@ -121,7 +121,7 @@ describe('an answer after its worker was killed', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`${place}: does not call the model again; fails with the logged text and charges it once`, async () => {
+    it(`${place}: does not call the model again; the answer fails with its logged text, charged once`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains.row).to.include({ status: 'generating', callNo: 1 });

@@ -1,4 +1,5 @@
-/** Workers are killed at each failpoint of an automation's step. Another worker then continues with their rows (AUTO-10, AUTO-13). */
+/** Workers are killed at each failpoint of an automation's step. Another worker then continues with the rows of the dead workers
+ * (AUTO-10, AUTO-13). */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
@@ -93,7 +94,7 @@ describe('a run of an automation after its worker was killed', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // Terminated, so that the next worker stops at its own run, and no test waits 10 s for missing heartbeats.
+    // The test terminates the run. The next worker then stops at its own run, and no test waits 10 s for missing heartbeats.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
     return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }
@@ -118,7 +119,7 @@ describe('a run of an automation after its worker was killed', function () {
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`at ${place}: makes every effect once; the mail is ${mailed} and arrives ${copies} times`, async () => {
+    it(`at ${place}: makes every effect once; the mail ends as ${mailed} and arrives ${copies} times`, async () => {
       const { clubId, automationId, runId, student, signal, remains } = scenes[place];
       expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({

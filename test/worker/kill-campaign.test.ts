@@ -1,4 +1,5 @@
-/** Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with their rows. */
+/** Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with the rows of the dead
+ * workers. */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
@@ -16,7 +17,7 @@ import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
-/** In this order, because a later worker must not continue a mail of an earlier one: that mail is settled or leased. */
+/** The order matters: a later worker must not continue the mail of an earlier worker. That mail is settled or leased by then. */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
 
@@ -93,7 +94,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     ['mail_handed_over', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 1],
     ['mail_recorded', 'sent', { status: 'sent', lastError: null }, 1],
   ] as const) {
-    it(`at ${place}: settles the row as ${ended.status}, and the mail arrives ${copies} times`, async () => {
+    it(`at ${place}: settles the row with status ${ended.status}, and the mail arrives ${copies} times`, async () => {
       const { campaignId, student, signal, remains } = scenes[place];
       expect([signal, remains.status, remains.fence]).to.deep.equal(['SIGKILL', statusAfterKill, 1]);
       expect(await rowOf(campaignId)).to.include({ ...ended, fence: 1, leaseUntil: null });

@@ -67,7 +67,7 @@ describe('the completion of a course for its students after three workers were k
     return row?.count ?? -1;
   }
 
-  it('keeps committed completions: none after the look, one student, and then a page', () => {
+  it('keeps committed completions: 0 after the page was read, then 1 student, then a page of 50 more', () => {
     expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       course_page_read: { signal: 'SIGKILL', completed: 0 },
       course_student_judged: { signal: 'SIGKILL', completed: 1 },
@@ -86,7 +86,7 @@ describe('the completion of a course for its students after three workers were k
     for (const { facts: recorded, students } of facts) expect(recorded).to.equal(students);
   });
 
-  it('ends its run as judged', async () => {
+  it('ends its run with the outcome judged', async () => {
     const run = temporal().workflow.getHandle(workflowIdOf('courseCompletion', course.id));
     expect(await run.result()).to.equal('judged');
   });

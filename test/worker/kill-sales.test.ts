@@ -1,4 +1,4 @@
-/** Workers are killed at each failpoint of a sales notice. Another worker then continues with their rows. */
+/** Workers are killed at each failpoint of a sales notice. Another worker then continues with the rows of the dead workers. */
 import { expect } from 'chai';
 import type { Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -27,7 +27,7 @@ describe('a sales notice after its worker was killed', function () {
 
   before('kill two workers, and start a third', async function () {
     this.timeout(180 * second);
-    recorded = await killedAt('notice_recorded'); // first, because the next worker would take a pending notice
+    recorded = await killedAt('notice_recorded'); // before the next worker starts, because that worker would process a pending notice
     claimed = await killedAt('notice_claimed');
     const source = await testDatabase();
     for (const table of ['facts', 'wakes', 'sales_notices'])

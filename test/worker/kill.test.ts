@@ -156,7 +156,7 @@ describe('a delivery after its worker was killed', function () {
   ];
 
   describe('between the claim and the POST', () => {
-    it('leaves attempt 1 claimed, without an outcome and without a request', () => {
+    it('leaves attempt 1 claimed, with no outcome and no request', () => {
       expect(claimed.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -166,7 +166,7 @@ describe('a delivery after its worker was killed', function () {
       });
     });
 
-    it('sends it by another worker after the lease, with the same attempt number', async () => {
+    it('lets another worker send the attempt after the lease, with the same attempt number', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -188,7 +188,7 @@ describe('a delivery after its worker was killed', function () {
         });
       });
 
-      it('sends the same bytes by another worker, with the same attempt number and webhook-id', async () => {
+      it('lets another worker send the same bytes, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
         expect(scene().receiver.requests).to.have.length(2);
         const [first, again] = scene().receiver.requests;
@@ -211,7 +211,7 @@ describe('a delivery after its worker was killed', function () {
       });
     });
 
-    it('starts its run by another worker, with one delivery and one request', async () => {
+    it('lets another worker start the run, with one delivery and one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const deliveries = await (
@@ -227,13 +227,13 @@ describe('a delivery after its worker was killed', function () {
       expect(wakeSent.remains.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('sends the wake again by another worker, with one request for the delivery', async () => {
+    it('lets another worker send the wake again, with one request for the delivery', async () => {
       expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(wakeSent.receiver.requests).to.have.length(1);
     });
   });
 
-  it('is attempted by another worker after the lease of the dead one', async () => {
+  it('is attempted by another worker after the lease of the dead worker', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
     const [, attempt] = await attemptRows(leased.id);
     expect((attempt?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);

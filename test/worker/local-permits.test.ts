@@ -70,7 +70,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('a3', 'a') && permits.reserve('a4', 'a'), 'both permits of the endpoint').to.equal(true);
   });
 
-  it('can be reserved as often as acquired, in total and for each endpoint', async () => {
+  it('can be reserved as many times as they can be acquired, in total and for each endpoint', async () => {
     const permits = createLocalPermits(bounds);
     const ids = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'];
     expect(ids.filter((id) => permits.reserve(id, id.slice(0, 1)))).to.deep.equal(
@@ -86,7 +86,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('d1', 'd'), 'its reservation has ended').to.equal(true);
   });
 
-  it('end a reservation after a release, a vain wait, or 30 s without a request', async () => {
+  it('lose a reservation after a release, after a wait without success, or after 30 s without a request', async () => {
     const permits = createLocalPermits({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(permits, 1);
     expect([permits.reserve('one', 'a'), permits.reserve('two', 'b')]).to.deep.equal([true, false]);
@@ -156,7 +156,7 @@ describe('permits of local first attempts', () => {
     expect(await waiting.now()).to.equal(false);
   });
 
-  it('count as slow after a second, which refuses their endpoint and admits others up to a limit', async () => {
+  it('become slow after one second: their endpoint gets no more, other endpoints get some up to a limit', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4, 'hung');
     const waiting = await request(permits, 'quick-1', 'quick-endpoint-1');
@@ -191,7 +191,7 @@ describe('permits of local first attempts', () => {
     expect((await request(permits, 'third', 'other')).answer).to.equal('waits');
   });
 
-  it('exceed no limit in any order of calls, and answer every request', async () => {
+  it('exceed no limit in any order of calls, and every request gets an answer', async () => {
     const act = fc.oneof(
       fc.record({ kind: fc.constant('enter' as const), endpoint: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant('leave' as const), which: fc.nat(20) }),

@@ -177,7 +177,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await values(), 'after the release of all runs').to.deep.equal([0, 0, 0]);
   });
 
-  it('count due and retried deliveries as pending, and not ended ones', async () => {
+  it('count due and retried deliveries as pending, and do not count ended deliveries', async () => {
     const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);
     const ended = await buildWebhookDelivery(paused);
@@ -224,7 +224,7 @@ describe('the gauges of webhooks and automations', () => {
 });
 
 describe('the gauges while Postgres is slow (ENG-18)', () => {
-  /** @param query what stands for each query of a gauge @returns what /metrics says */
+  /** @param query a function that replaces each query of a gauge @returns the text that /metrics returns */
   async function scrape(query: (real: Query, text: string) => Promise<unknown>): Promise<string> {
     const known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
     register.clear();

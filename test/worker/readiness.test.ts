@@ -55,7 +55,7 @@ describe('GET /readyz of a worker', function () {
 
   it('returns 503 when Postgres has not answered for 15 s, and /healthz still returns 200', async () => {
     line.fallSilent();
-    await sleep(100); // packets on their way arrive first
+    await sleep(100); // packets that are already sent arrive first
     expect((await get('/readyz')).status, 'after a short silence').to.equal(200);
     const now = performance.now.bind(performance);
     const clock = mock.method(performance, 'now', () => now() + 15_000);

@@ -156,7 +156,7 @@ describe('the relay', () => {
       });
     });
 
-    it('are sent once each', async () => {
+    it('are each sent once', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
@@ -195,7 +195,7 @@ describe('the relay', () => {
 
   for (const { workflowType, restMs } of [
     { workflowType: 'transactionalMail', restMs: 500 }, // six permits, each held for six twelfths of a second
-    { workflowType: 'automationRun', restMs: 1_500 }, // counts as three mails
+    { workflowType: 'automationRun', restMs: 1_500 }, // one wake counts as three mails
   ] as const)
     it(`sends bulk wakes of ${workflowType} at a limited pace, and an urgent wake immediately (ENG-15)`, async () => {
       const { db } = await testDeps();
@@ -229,7 +229,7 @@ describe('the relay', () => {
     { of: 'its permits', clubs: 8, places: (maxInFlight * 3) / 4 },
     { of: 'a club’s 8 permits', clubs: 1, places: 6 },
   ])
-    it(`keeps a quarter of ${of} free of bulk (ENG-15)`, async () => {
+    it(`keeps a quarter of ${of} free of bulk wakes (ENG-15)`, async () => {
       const { db } = await testDeps();
       const clubIds = Array.from({ length: clubs }, newId);
       const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
@@ -374,7 +374,7 @@ describe('the relay', () => {
     }
   });
 
-  it('handles facts beside a fact whose student is locked, and handles that fact later', async () => {
+  it('handles other facts while the student of one fact is locked, and handles that fact later', async () => {
     const [locked, ...free] = await Promise.all([1, 2, 3].map(() => buildSubscription('https://example.com/')));
     if (!locked) throw new Error('The subscriptions are missing.');
     const facts = await Promise.all([locked, ...free].map((about) => commitFact(about, { notified: false })));
@@ -449,7 +449,7 @@ describe('the relay', () => {
     const relay = await relayTo(new WaitingEngine(), source);
     try {
       line.fallSilent();
-      await sleep(100); // packets on their way arrive first
+      await sleep(100); // packets that are already sent arrive first
       expect(relay.isAlive()).to.equal(true);
       now += 14_999;
       expect(relay.isAlive(), 'after 14.999 s').to.equal(true);

@@ -144,7 +144,8 @@ describe('a fact and its delivery, in a worker process', function () {
       const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      // The server suggests it at 4 MB, after some signals with large payloads or thousands without. They are sent one by one, because a
+      // The server suggests to continue as new at 4 MB: after a few signals with large payloads, or after thousands of small signals.
+      // The test sends the signals one by one, because a
       // worker cannot receive more than 4 MB at a time.
       for (let times = 1; times <= 6; times++) {
         const { historyLength } = await runOf(id).describe();

@@ -72,11 +72,12 @@ const explained: Readonly<Record<string, string>> = {
   releases: 'versions and builds of the service',
   running_processes: 'versions and builds of the service',
   schema_contractions: 'versions of the service',
-  student_import_addresses: 'only during an import; removals.test.ts covers it',
+  student_import_addresses: 'has rows only during an import; removals.test.ts covers the table',
 };
 
 /**
- * The only remaining trace. A student who unsubscribed gets no mail again after a new account with the same address. The key of an address
+ * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address.
+ * The key of an address
  * reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
@@ -459,7 +460,7 @@ describe('the removal of a student', function () {
       'tables without a row of the club: add a record here, or explain the table',
     ).to.deep.equal([]);
     const foundNeedles = new Set(beforeRemoval.tables.map((trace) => trace.split(': ')[1]));
-    // The former address is sealed, and deleted after its mail was sent.
+    // The former address is sealed. It is deleted after the mail to it was sent.
     expect(Object.keys(needles).filter((what) => !foundNeedles.has(what))).to.deep.equal(['former e-mail']);
     expect(beforeRemoval.tables).to.include.members([
       'mails.student_name: name',

@@ -96,7 +96,7 @@ describe('an add-on, with time skipped', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`settles an open first attempt (${fate}) with ${paid} charges, and ends as ${outcome}`, async () => {
+    it(`settles an open first attempt (${fate}) with ${paid} charges, and ends with outcome ${outcome}`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];
@@ -147,7 +147,7 @@ describe('an add-on, with time skipped', function () {
     ]);
   });
 
-  it('charges nothing after 23 hours, when the key may be forgotten, but finds an earlier charge', async () => {
+  it('charges nothing after 23 hours, when the processor may forget the key, but finds an earlier charge', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {

@@ -19,7 +19,8 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** An endpoint that 5 failures in a row have throttled, with these 5 deliveries parked. Later it answers with this status. */
+  /** An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
+   * this status. */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
       status: number <= 5 ? 500 : status(),
@@ -124,7 +125,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         most = Math.max(most, ++open);
         if (most === 4) four.resolve();
         await four.promise;
-        await sleep(150); // a fifth attempt would come during this time
+        await sleep(150); // a fifth attempt would arrive during this time
         open--;
         return { status: 500 };
       });
@@ -147,7 +148,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       });
     });
 
-    it('succeeds, and the gate ends', async () => {
+    it('succeeds, and then the run of the gate ends', async () => {
       const { subscription } = await engine().endpoint();
       const deliveries = [await failed(subscription), await failed(subscription)];
       await recover(subscription);

@@ -113,7 +113,7 @@ describe('automations, with time skipped', function () {
     await relay.carry();
   }
 
-  it('waits 90 days in one timer, and leaves the wait on the day of the fact', async () => {
+  it('waits 90 days in one timer, and ends the wait on the day of the fact', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
@@ -216,7 +216,7 @@ describe('automations, with time skipped', function () {
     expect((new Date(wait?.left_at ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('continues in its version if another version is published during a wait', async () => {
+  it('continues with its own version if another version is published during a wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(

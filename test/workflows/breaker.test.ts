@@ -21,7 +21,7 @@ describe('the circuit breaker, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  it('doubles its hold from 1 min to 1 h, each ended by one probe in the order of due times, until a 2xx', async () => {
+  it('doubles its hold from 1 min to 1 h until a 2xx; one probe ends each hold, in the order of due times', async () => {
     const holds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((minutes) => minutes * minute);
     const begin = 10;
     const failures = begin + holds.length - 1;
@@ -57,7 +57,7 @@ describe('the circuit breaker, with time skipped', function () {
     expect(probes.map(({ deliveryId }) => deliveryId)).to.deep.equal(byDue);
     for (const [index, probe] of probes.entries()) {
       const { holdUntil, atATime } = probeStates[begin + index] ?? {};
-      expect(atATime, `at a time, probe ${index + 1}`).to.equal(1);
+      expect(atATime, `permitted attempts at a time for probe ${index + 1}`).to.equal(1);
       const end = holdUntil?.getTime() ?? Number.NaN;
       expect(probe.startedAt.getTime() - end, `probe ${index + 1} after its hold`).to.be.within(0, engineMs);
       const armedBy = attempts[begin + index - 1];
@@ -128,7 +128,7 @@ describe('the circuit breaker, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       expect(receiver.requests).to.have.length(6);
       const { timers } = await summariesOf(engine().gateOf(subscription));
-      // The seconds are the rest of the minute when the gate looks.
+      // The seconds are the rest of the hold's minute at the time when the gate looks.
       expect(timers.map((text) => text.replace(/about (5\d|60) s/, 'about a minute'))).to.deep.equal([
         "the end of the circuit breaker's wait in about a minute; 0 parked; disabled as failing in about 5 d",
         'a delivery to try: throttled, and none is due; 0 parked; disabled as failing in about 5 d',
@@ -137,7 +137,7 @@ describe('the circuit breaker, with time skipped', function () {
     });
   });
 
-  it('moves a message that is never accepted to the back of the queue, and delivers the others', async () => {
+  it('moves a message that is never accepted to the back of the queue, and delivers the other messages', async () => {
     const poison = { id: '' };
     let broken = true;
     const { subscription } = await engine().endpoint(({ headers }) => {
@@ -148,7 +148,7 @@ describe('the circuit breaker, with time skipped', function () {
     await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(first.id)).attemptCount === 1);
     const good = await engine().deliverAll(subscription, 4);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
-    await engine().pass(20 * second); // so that these are due after the second attempt of the first delivery
+    await engine().pass(20 * second); // the next deliveries must be due after the second attempt of the first delivery
     good.push(...(await engine().deliverAll(subscription, 2)));
     const rows = await Promise.all(good.map(({ id }) => deliveryRow(id)));
     const [next] = rows.toSorted((one, other) => Number(one.nextAttemptAt) - Number(other.nextAttemptAt));

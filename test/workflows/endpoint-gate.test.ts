@@ -49,7 +49,7 @@ describe('endpoint-gate, with time skipped', function () {
   };
 
   describe('an endpoint that is enabled after a pause', () => {
-    it('releases pages of 1, 2, 4 … 64, each after the page before, and then the gate ends', async () => {
+    it('releases pages of 1, 2, 4 … 64, each after the previous page, and then the gate ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);

@@ -123,7 +123,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('of a video without the feature is refused, of a recording expires in 30 days, and with it never', async () => {
+    it('is refused for a video without the feature; a recording expires in 30 days, and with it never', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -143,7 +143,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('of another file needs no feature, and cannot be a recording', async () => {
+    it('of a file that is no video needs no feature, and cannot be for a recording', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,
@@ -224,7 +224,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, removedAt: null, erasesAt: null });
     });
 
-    it('looks again a day later while a published automation uses the video', async () => {
+    it('postpones the removal by a day while a published automation uses the video', async () => {
       const automationId = await buildAutomation(clubId, { steps: [{ id: 'end', kind: 'exit' }] }, now);
       const id = await recordingWithExpiry();
       await step(id, later(now, 23));
@@ -311,7 +311,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('that changes twice during upkeep also gives a date to a file that was added in between', async () => {
+    it('also gives a date to a file that was added between two plan changes during upkeep', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -374,7 +374,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await keptOf(handle)).to.not.include('Quixotic');
     });
 
-    it('ends as private if the request is withdrawn, and as gone if the file is removed', async () => {
+    it('ends with outcome private if the request is withdrawn, and with outcome gone if the file is removed', async () => {
       for (const [outcome, change] of [
         ['private', { visibility: 'private' }],
         ['gone', undefined],

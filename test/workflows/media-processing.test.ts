@@ -60,7 +60,7 @@ describe('media-processing, on the real server', function () {
     return { id: media.id, handle: temporal().workflow.getHandle(workflowIdOf('mediaProcessing', media.id)) };
   }
 
-  it('ends as ready or failed with a reason, and stores no name or text of the file in Temporal', async () => {
+  it('ends as ready, or as failed with a reason, and stores no name or text of the file in Temporal', async () => {
     const outcomes: unknown[] = [];
     for (const file of [notes, { ...notes, mime: 'application/pdf' }]) {
       const { id, handle } = await started(file);
@@ -94,7 +94,7 @@ describe('media-processing, on the real server', function () {
     return rows.map(({ id }) => id);
   }
 
-  it('begins another club’s file while slow files of a club hold its share (ENG-20)', async () => {
+  it('begins another club’s file while slow files of one club use its whole share (ENG-20)', async () => {
     const share = slots.media.activities / 2;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     let startedFiles = 0;

@@ -178,7 +178,7 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('sends no removal to a mentor who got no mail about the session, or mentors it again (MENT-11)', async () => {
+  it('sends no removal to a mentor who got no mail about the session, or who is its mentor again (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
@@ -233,7 +233,7 @@ describe('mentorship-session', function () {
     expect((await mailsOf(id)).filter((mail) => mail.includes('before'))).to.deep.equal(['hour_before 0 sent']);
   });
 
-  it('never reminds of a canceled session, removes its calendar entry, and ends', async () => {
+  it('sends no reminder of a canceled session, removes its calendar entry, and ends', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     await environment().sleep(10 * hour);

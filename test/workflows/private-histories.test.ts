@@ -1,4 +1,4 @@
-/** Temporal stores only opaque ids and numbers of answers and imports, and no text of a person. */
+/** Temporal stores only opaque ids and numbers about answers and imports, and no text of a person. */
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
@@ -45,7 +45,7 @@ describe('the histories of answers and imports in Temporal', function () {
     return temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   }
 
-  /** A failpoint that fails once at this name, with an error that quotes these words like a Postgres error. */
+  /** A failpoint that fails once at the place with this name. Its error quotes these words, like a Postgres error that quotes a row. */
   function failingOnce(point: string, words: readonly string[]): (name: string) => Promise<void> {
     let failed = false;
     return async (name) => {

@@ -38,7 +38,7 @@ describe('the rotation of a secret, with time skipped (SIG-4)', function () {
     expect(requests.map((request) => isSignedWith(old, request))).to.deep.equal([true, true, false]);
   });
 
-  it('signs seven attempts of a delivery with both secrets, and the later eighth with the new secret', async () => {
+  it('signs the first seven attempts of a delivery with both secrets, and the eighth with the new secret', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const old = subscription.endpoint.secret;
     const { secret } = await rotate(subscription);

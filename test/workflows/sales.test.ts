@@ -179,7 +179,7 @@ describe('sales, with time skipped', function () {
       expect(timers[0]).to.match(/^the end of the access in about (39|40) d$/);
     });
 
-    it('waits until a later end that an administrator sets during the wait', async () => {
+    it('waits until the later end of the access that an administrator sets during the wait', async () => {
       const { shop, id, enrollmentId, end, handle } = await canceledIn(20);
       const further = new Date(end.getTime() + 30 * day);
       await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, further, await now()));
@@ -188,17 +188,17 @@ describe('sales, with time skipped', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: further });
     });
 
-    it('ends without waiting when an administrator removes the end', async () => {
+    it('ends immediately when an administrator removes the end of the access', async () => {
       const { shop, id, enrollmentId, handle } = await canceledIn(20);
       await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, null, await now()));
       expect(await handle.result()).to.equal('open');
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: null });
     });
 
-    it('waits again for the same end after a revocation and a restoration', async () => {
+    it('waits again for the unchanged end of the access after a revocation and a restoration', async () => {
       const { shop, id, enrollmentId, end } = await canceledIn(20);
       await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
-      // The result is not awaited here, because the skipped time would pass the time of the restoration.
+      // The test does not await the result, because skipping time until then would also skip the time of the restoration.
       await until('the recorded end', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
       await act(async (tx) => restoreAccess(tx, shop.club.id, enrollmentId, await now()));
       await untilItLooksAt(id, end);

@@ -107,7 +107,7 @@ describe('source-index, on the real server', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', indexedVersion: 2, wantedVersion: 2 });
   });
 
-  it('ends as gone if its source is deleted during the indexing', async () => {
+  it('ends with outcome gone if its source is deleted during the indexing', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_claimed'] = async () => {
       await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
@@ -125,7 +125,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
     const { timers } = await summariesOf(handleOf(source));
-    // The wait is 4 to 5 s. The timer has the rest of it, which is shorter on a busy machine.
+    // The wait is 4 to 5 s. The timer lasts for the rest of the wait, which is shorter on a busy machine.
     expect(timers[0]).to.match(/^attempt 2 in about [1-5] s$/);
   });
 

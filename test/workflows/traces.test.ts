@@ -36,7 +36,7 @@ describe('the trace of a run', () => {
       expect(schedule(other).headers).to.deep.equal({ ...other, ...cause('start') });
   });
 
-  it('is the trace of the last signal that has one', () => {
+  it('is the trace of the last signal that carries a trace', () => {
     const { execute, signal, activity } = run();
     execute(cause('start'));
     signal(cause('signal'));

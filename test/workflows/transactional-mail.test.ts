@@ -31,7 +31,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-/** The waits after attempts 1 to 7. They are short at first, because a person waits for the mail. */
+/** The waits after attempts 1 to 7. The first waits are short, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
 /** The tolerances of a measured wait, which is the time between two SMTP conversations. */
 /** A busy machine makes an attempt later, never earlier. Any two waits of the table differ by more. */
@@ -267,7 +267,7 @@ describe('transactional-mail, with time skipped', function () {
     };
     const countSent = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
 
-    it('sends its number of invitations a day, spreads the others over the next days, and loses none', async () => {
+    it('sends the allowed invitations of a day, spreads the others over the next days, and loses none', async () => {
       const { ids, stepAll } = await mailsOf(7, 'student_invitation');
       const first = await stepAll(0);
       expect(countSent(first)).to.equal(2);
@@ -344,7 +344,7 @@ describe('transactional-mail, with time skipped', function () {
       return { id, clubId, student, email };
     };
 
-    it('is sent to the former address without the new one, and stores neither afterwards', async () => {
+    it('is sent to the former address without the new address, and stores neither afterwards', async () => {
       const { id, student, email } = await changeAddress();
       expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
       refuse(student.email, 1);

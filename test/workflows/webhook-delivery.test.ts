@@ -24,7 +24,8 @@ const day = 24 * hour;
 
 /** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
-/** The longest delay of a busy machine between a timer and its step. It is less than the difference of two waits of the table. */
+/** The longest delay of a busy machine between a timer and its step. This delay is shorter than the difference between any two waits of
+ * the table. */
 const engineMs = 10 * second;
 
 describe('webhook-delivery, with time skipped', function () {
@@ -197,7 +198,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('is canceled by its student’s removal, and ends without a request after a wake', async () => {
+  it('is canceled when its student is removed, and ends without a request after a wake', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -210,7 +211,7 @@ describe('webhook-delivery, with time skipped', function () {
   });
 
   describe('with a local first attempt', () => {
-    it('needs no ordinary activity for a success', async () => {
+    it('succeeds without an ordinary activity', async () => {
       const { receiver, delivery } = await due();
       const handle = await start(delivery, { local: true });
       expect(await handle.result()).to.equal('succeeded');
@@ -218,7 +219,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('keeps the schedule after a failure, by ordinary activities', async () => {
+    it('keeps the schedule after a failure, and makes later attempts by ordinary activities', async () => {
       const { delivery } = await due(failures(2));
       const handle = await start(delivery, { local: true });
       expect(await handle.result()).to.equal('succeeded');

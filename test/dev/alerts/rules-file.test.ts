@@ -24,7 +24,7 @@ const rows = [
 }));
 
 describe('the alerts', () => {
-  it('link to a row of "What to watch" each, and every row has an alert', () => {
+  it('each link to a row of "What to watch", and every row has an alert', () => {
     const section = read('docs/how-to/operate.md').split('\n## What to watch\n')[1]?.split('\n## ')[0] ?? '';
     expect(rows.length).to.equal((section.match(/^\| (?!alert )/gm) ?? []).length);
     expect(rows.map(({ name }) => name)).to.have.members(Object.keys(alerts));
@@ -38,7 +38,7 @@ describe('the alerts', () => {
     });
   });
 
-  it('query only series and labels that the service serves, and gauges from Postgres by max', async () => {
+  it('query only series and labels that the service serves, and query gauges from Postgres by max', async () => {
     await eachCase(all, ([name, { expr }]) => expect(misuseIn(expr), name).to.deep.equal([]));
   });
 
@@ -85,7 +85,7 @@ describe('the check of PromQL', () => {
     expect(groupingLabelsIn(expr)).to.deep.equal(['kind', 'job']);
   });
 
-  it('refuses unknown series and labels, and sums of gauges that all workers report alike', () => {
+  it('refuses unknown series and labels, and sums of gauges that have equal values in all workers', () => {
     expect(misuseIn('max(facts_lag_second)')).to.deep.equal(['facts_lag_second is not served']);
     expect(misuseIn('sum(mails_total{status="sent"})')).to.deep.equal(['mails_total has no label status']);
     expect(misuseIn('sum by (kind) (mails_total)')).to.deep.equal(['no series has the label kind']);
@@ -94,7 +94,7 @@ describe('the check of PromQL', () => {
     expect(misuseIn('max(facts_lag_seconds) + max by (workflow) (workflow_rows_due{workflow="a"})')).to.deep.equal([]);
   });
 
-  it('knows the gauges that workers read from Postgres', () => {
+  it('finds the gauges that workers read from Postgres', () => {
     expect(toldByPostgres().size).to.be.above(15);
     expect([...toldByPostgres()]).to.include.members(['facts_lag_seconds', 'sweeper_round_age_seconds']);
     expect([...servedByPrometheus]).to.deep.equal(['up']);

@@ -7,7 +7,7 @@ describe('dev/fake-model: rules, queued answers and recorded requests', () => {
   const control = async (method: string, path: string, body?: unknown) =>
     fetch(`${model().url}/control${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
 
-  it('tries the rules first, then the queue, then the librarian', async () => {
+  it('answers by the rules first, then by the queue, and then by the librarian', async () => {
     model().rule((_, question) => (question === 'ruled' ? { answer: ['by rule'] } : undefined));
     model().next({ answer: ['first'] }, { answer: ['second'] });
     const answers = [];
@@ -18,7 +18,7 @@ describe('dev/fake-model: rules, queued answers and recorded requests', () => {
     expect((await model().waitFor(4, 10)).map(({ outcome }) => outcome)).to.deep.equal(Array(4).fill('answered'));
   });
 
-  it('accepts rules and a queue over HTTP, and clears them on request', async () => {
+  it('accepts rules and a queue over HTTP, and clears both on request', async () => {
     const rules = [{ contains: 'fail', script: { refuse: 529 } }];
     expect((await control('PUT', '/rules', rules)).status).to.equal(204);
     expect((await control('PUT', '/next', [{ answer: ['told'] }])).status).to.equal(204);

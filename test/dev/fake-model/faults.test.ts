@@ -11,7 +11,7 @@ describe('dev/fake-model: faults', () => {
 
   for (let cutAfter = 0; cutAfter < 10; cutAfter++)
     for (const cutInside of [false, true])
-      it(`cuts the connection after event ${cutAfter}${cutInside ? ', within the next' : ''}`, async () => {
+      it(`cuts the connection after event ${cutAfter}${cutInside ? ', within the next event' : ''}`, async () => {
         const received: string[] = [];
         const cut = stream(asking('x'), { ...four, cutAfter, cutInside }).on('text', (text) => received.push(text));
         expect(await failureOf(cut.finalMessage())).to.not.equal('answered');
@@ -19,7 +19,7 @@ describe('dev/fake-model: faults', () => {
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
-  it('ends every reader with an error after a cut, and only the SDK after an early regular end', async () => {
+  it('makes every reader fail after a cut, and only the SDK fail after an early regular end', async () => {
     const read = async (script: Script) => {
       model().next({ ...four, ...script });
       return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();
@@ -28,7 +28,7 @@ describe('dev/fake-model: faults', () => {
     expect(await failureOf(read({ endAfter: 5 }))).to.equal('answered');
   });
 
-  it('stops if the client disconnects in the middle', async () => {
+  it('stops if the client disconnects in the middle of the response', async () => {
     const answerStream = stream(asking('x'), { answer: Array<string>(100).fill('a'), delayMs: 5 });
     answerStream.once('text', () => answerStream.abort());
     expect(await failureOf(answerStream.finalMessage())).to.equal('APIUserAbortError');
@@ -82,14 +82,18 @@ describe('dev/fake-model: faults', () => {
   const silences: { when: string; script: Script; received: string }[] = [
     { when: 'before the status', script: { neverAnswer: true }, received: '' },
     { when: 'after an event', script: { ...four, silentAfter: 5 }, received: 'ab' },
-    { when: 'after the status, except for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, received: '' },
+    {
+      when: 'after the status, and sends only pings',
+      script: { ...four, silentAfter: 0, pingEveryMs: 5 },
+      received: '',
+    },
   ];
   for (const { when, script, received } of silences)
     it(`is silent ${when}, until the client disconnects`, async () => {
       const silent = stream(asking('x'), script);
       const failure = failureOf(silent.finalMessage());
       await until('the request', { timeoutMs: 10_000 }, async () => model().requests[0]?.text === received);
-      setTimeout(() => silent.abort(), 40); // Any other bytes would be text, or an end.
+      setTimeout(() => silent.abort(), 40); // Any other bytes would be text or an end event.
       expect(await failure).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
       expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);

@@ -65,14 +65,18 @@ describe('dev/fake-model: the librarian', () => {
     'there are no passages': asking('Ropes?'),
   };
   for (const [when, body] of Object.entries(unknown))
-    it(`says that it does not know, without a citation, if ${when}`, async () => {
+    it(`answers that it does not know, without a citation, if ${when}`, async () => {
       const answer = await answerTo(body);
       expect([answerText(answer), answerCitations(answer)]).to.deep.equal([nothingFits, []]);
     });
 
   const weighed = [
-    { ask: 'Rope, sail, bollard?', cited: ['Quay', 'Deck'], why: 'one rare word weighs as much as two of all' },
-    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage is less than half as good' },
+    {
+      ask: 'Rope, sail, bollard?',
+      cited: ['Quay', 'Deck'],
+      why: 'one rare word has the weight of two words that all passages contain',
+    },
+    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage has less than half of the weight' },
   ];
   for (const { ask, cited, why } of weighed)
     it(`cites ${cited.join(' and ')} when ${why}`, async () => {
@@ -95,7 +99,7 @@ describe('dev/fake-model: the librarian', () => {
     );
   });
 
-  it('stops at the maximum size', async () => {
+  it('stops at the maximum size of an answer', async () => {
     const answer = await answerTo({ ...question('Which bend joins ropes?', knots), max_tokens: 10 });
     expect(answer.stop_reason).to.equal('max_tokens');
     expect(answer.usage.output_tokens).to.be.within(1, 10);

@@ -77,7 +77,7 @@ const broken: Record<string, [object, string]> = {
   'a prompt that is too long': [asking('x'.repeat(800_001)), '400 prompt is too long: 200004 tokens > 200000 maximum'],
 };
 
-describe('dev/fake-model: requests that it refuses like the service', () => {
+describe('dev/fake-model: requests that the fake model refuses like the real service', () => {
   const { answerTo, model, post } = useModelClient();
 
   for (const [what, [body, refusal]] of Object.entries(broken))
@@ -92,7 +92,7 @@ describe('dev/fake-model: requests that it refuses like the service', () => {
     expect(await failureOf(answerTo(asking('x'.repeat(33 * 1_024 * 1_024))))).to.equal('413 request_too_large');
   });
 
-  it('refuses the API key that stands for a wrong key', async () => {
+  it('refuses the API key that represents a wrong key', async () => {
     const stranger = new Anthropic({ apiKey: 'invalid', baseURL: model().url, maxRetries: 0 });
     expect(await failureOf(stranger.messages.stream(asking('x')).finalMessage())).to.equal('401 authentication_error');
   });

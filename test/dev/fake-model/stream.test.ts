@@ -52,7 +52,7 @@ describe('dev/fake-model: the stream', () => {
       expect(answerText(await answerTo(asking('x'), script))).to.equal('😀 a\u0000b é');
     });
 
-  it('writes as many words as a script requests, different words for each request', async () => {
+  it('writes as many words as a script requests, with different words for each request', async () => {
     const recite = { deltas: 3, characters: 12 };
     const texts = [await answerTo(asking('x'), { recite }), await answerTo(asking('x'), { recite })].map(answerText);
     expect(texts[0]).to.match(/^0 req_.{6}1 req_.{6}2 req_.{6}$/);
@@ -62,7 +62,7 @@ describe('dev/fake-model: the stream', () => {
     );
   });
 
-  it('cites whatever a script requests, even wrong citations', async () => {
+  it('cites the passages that a script requests, even with wrong citations', async () => {
     const citations = [
       { result: 0, start: 1, end: 3 },
       { result: 9, start: 5, end: 6, citedText: 'never said' },

@@ -29,7 +29,7 @@ describe('dev/fake-model: usage', () => {
     expect(await usageOf([c])).to.deep.equal([13, 2_000, 0], 'forgotten');
   });
 
-  it('keeps a cached prefix for its lifetime since the last read, and finds it at most twenty blocks back', () => {
+  it('keeps a cached prefix for its lifetime after the last read, and finds it at most twenty blocks back', () => {
     const cache = new PromptCache();
     const minute = 60_000;
     const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { exhaustedLimit } from '../../../platform/core/fair-permits.policy.ts';
 
 describe('permits that clubs share', () => {
-  /** @returns the permits of each club, if one club after another takes as many as it may */
+  /** @returns the number of permits of each club, if one club after another acquires as many as it may */
   function greedy(all: number, clubs: number): number[] {
     let used = 0;
     return Array.from({ length: clubs }, () => {
@@ -14,13 +14,13 @@ describe('permits that clubs share', () => {
     });
   }
 
-  it('are halved from club to club', () => {
+  it('give each further club half of the remaining permits', () => {
     expect(greedy(24, 6)).to.deep.equal([12, 6, 3, 2, 1, 0]);
     expect(greedy(100, 4)).to.deep.equal([50, 25, 13, 6]);
     expect(greedy(2_000, 4)).to.deep.equal([1_000, 500, 250, 125]);
   });
 
-  it('are never all used by one or two clubs if there are at least four', () => {
+  it('cannot all be used by one or two clubs if there are at least four permits', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: 10_000 }), (all) => {
         const [first = 0, second = 0, third = 0] = greedy(all, 3);

@@ -1,4 +1,4 @@
-/** Model answers lose images and raw HTML, however the stream splits them. */
+/** The service removes images and raw HTML from answers of the model, however the stream splits the text. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
@@ -143,7 +143,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('treats text as normal text if renderers disagree about whether it is code', () => {
+  it('filters text like normal text if renderers disagree about whether the text is code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -173,12 +173,12 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['a span after a tag', '<b> `![x](y)`', '&lt;b> `![x](y)`'],
     ['a span after a tag that begins with 8 letters', '<blockquote> `![x](y)`', '&lt;blockquote> `![x](y)`'],
     ['a span after a link', '[a](b) `![x](y)`', '[a](b) `! [x](y)`'],
-    ['a span after a link by a label', '[a][b] `![x](y)`', '[a][b] `! [x](y)`'],
+    ['a span after a link that uses a label', '[a][b] `![x](y)`', '[a][b] `! [x](y)`'],
     ['a span after a label', '[a]: b `![x](y)`', '[a]: b `! [x](y)`'],
-    ['a span after brackets alone', '[a] `![x](y)`', '[a] `![x](y)`'],
+    ['a span after brackets without a link', '[a] `![x](y)`', '[a] `![x](y)`'],
     ['a span in the next paragraph after a link', '[a](b)\n\n`![x](y)`', '[a](b)\n\n`![x](y)`'],
-    ['a span of two backticks around one', '``a` ![x](y)``', '``a` ![x](y)``'],
-    ['a span that has the end of a cell', '`a|![x](y)`', '`a|! [x](y)`'],
+    ['a span of two backticks that contains a backtick', '``a` ![x](y)``', '``a` ![x](y)``'],
+    ['a span that contains the end of a table cell', '`a|![x](y)`', '`a|! [x](y)`'],
     ['a span that only a longer run of backticks can close', '`<b>``', '`&lt;b>``'],
     ['a span of three backticks that begins a line', '```![x](y)```', '```! [x](y)```'],
     ['the lines below a span of three backticks that begins a line', '```a```\n![x](y)', '```a```\n! [x](y)'],
@@ -191,10 +191,10 @@ describe('the Markdown of an answer (DEC-55)', () => {
     ['a span after a span without an end', '`` a\n`![x](y)`', '`` a\n`! [x](y)`'],
     ['a fence at the end of a text', '```\n![x](y)\n```', '```\n![x](y)\n```'],
     ['a fence without an end', '```\n![x](y)', '```\n![x](y)'],
-    ['a span after a fence that is closed by a longer one', '```\n`````  \n`![x](y)`', '```\n`````  \n`![x](y)`'],
+    ['a span after a fence that a longer fence closes', '```\n`````  \n`![x](y)`', '```\n`````  \n`![x](y)`'],
     ['a span after a fence that is closed with an indent of 3', '```\n   ```\n`![x](y)`', '```\n   ```\n`![x](y)`'],
-    ['a fence that a line with its marks inside words does not close', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
-    ['a fence that a line with marks and words does not close', '```\n``` a\n![x](y)', '```\n``` a\n![x](y)'],
+    ['a fence that stays open at a line with words before the marks', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
+    ['a fence that stays open at a line with words after the marks', '```\n``` a\n![x](y)', '```\n``` a\n![x](y)'],
     ['a fence that some renderers close by an indent of 4', '```\n    ```\n![x](y)', '```\n    ```\n! [x](y)'],
     ['a fence that some renderers close by marks of both kinds', '```\n``` ~\n![x](y)', '```\n``` ~\n! [x](y)'],
     [
@@ -214,10 +214,10 @@ describe('the Markdown of an answer (DEC-55)', () => {
       '[a]&#58;\n```\n\n```\n! [x](y)',
     ],
     ['a fence in a paragraph after a label', '[a]: b\n\n```\n![x](y)', '[a]: b\n\n```\n![x](y)'],
-    ['a fence below a line with brackets alone', '[a] b\n```\n![x](y)\n```', '[a] b\n```\n![x](y)\n```'],
+    ['a fence below a line with only brackets', '[a] b\n```\n![x](y)\n```', '[a] b\n```\n![x](y)\n```'],
     ['a span after a fence in a list', '- ```\n  ```\n\n`![x](y)`', '- ```\n  ```\n\n`![x](y)`'],
     [
-      'a span after a fence in a list that is closed by a longer one',
+      'a span after a fence in a list that a longer fence closes',
       ' ```\n ````  \n\n`![x](y)`',
       ' ```\n ````  \n\n`![x](y)`',
     ],
@@ -298,7 +298,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
       expect(stripped(...text.split(''))).to.equal(expected);
     });
 
-  it('delays an address until its beginning shows whether it is allowed', () => {
+  it('delays an address until the beginning of the address shows whether it is allowed', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('see [x](')).to.equal('see [x');
     expect(stripper.push('https:')).to.equal('');

@@ -31,7 +31,7 @@ describe('foldEmail', () => {
 });
 
 describe('tidyName', () => {
-  it('keeps letters and case, composes accents, and makes white space single blanks', () => {
+  it('keeps letters and case, composes accents, and replaces each run of white space by one blank', () => {
     expect(tidyName(' \t Ada\u00a0\u2003 de\nLove-lace ')).to.equal('Ada de Love-lace');
     expect(tidyName('Zoe\u0308')).to.equal('Zo\u00eb');
   });

@@ -1,4 +1,4 @@
-/** The text of members as a renderer shows it that allows raw HTML. The oracle is an HTML parser. */
+/** The text of members, shown by a renderer that allows raw HTML. The test checks the result with an HTML parser. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';

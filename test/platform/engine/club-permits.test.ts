@@ -129,7 +129,7 @@ describe('permits shared among clubs', () => {
       expect(startedWork).to.deep.equal(['a1', 'a3']);
     });
 
-    it('leaves the queue with the signal’s reason', async () => {
+    it('leaves the queue with the reason of its abort signal', async () => {
       const { begin, end, outcomes, startedWork } = works(createClubPermits(1, { line }));
       const controller = new AbortController();
       await begin('a1');
@@ -141,7 +141,7 @@ describe('permits shared among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('gets the permit of work that throws', async () => {
+    it('gets the permit that work releases when it throws', async () => {
       const { begin, fail, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('b1');
@@ -156,7 +156,7 @@ describe('permits shared among clubs', () => {
     let clock = 0;
     const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
 
-    it('comes at the pace of the club’s work, one retry after another', () => {
+    it('is scheduled at the pace of the club’s work, one retry after another', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');
@@ -167,11 +167,11 @@ describe('permits shared among clubs', () => {
       expect([1, 2, 3].map(() => permits.retryAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
     });
 
-    it('comes after a second if the club is unknown', () => {
+    it('is scheduled after a second if the club is unknown', () => {
       expect(permitsOf(1).retryAt('a', now) - now).to.equal(1_000);
     });
 
-    it('comes soon if the last work of the club was short', () => {
+    it('is scheduled soon if the last work of the club was short', () => {
       const permits = permitsOf(2);
       const release = permits.tryAcquire('a');
       clock += 50;
@@ -180,7 +180,7 @@ describe('permits shared among clubs', () => {
       expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
-    it('forgets the duration of a club’s work after a thousand other clubs', () => {
+    it('does not use the duration of a club’s work any more after a thousand other clubs', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
         const release = permits.tryAcquire(club);
@@ -192,7 +192,7 @@ describe('permits shared among clubs', () => {
       expect(['a', 'other-1'].map((club) => permits.retryAt(club, now) - now)).to.deep.equal([1_000, 50]);
     });
 
-    it('comes within two minutes for any amount of waiting work', () => {
+    it('is scheduled within two minutes for any amount of waiting work', () => {
       const permits = permitsOf(2);
       permits.tryAcquire('a');
       const waits = Array.from({ length: 200 }, () => permits.retryAt('a', now) - now);
@@ -200,7 +200,7 @@ describe('permits shared among clubs', () => {
       expect(Math.max(...waits)).to.equal(120_000);
     });
 
-    it('counts hours of work as a short duration', () => {
+    it('is scheduled as after short work if the last work took hours', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');

@@ -84,14 +84,14 @@ describe('commits without a wait for the disk', () => {
     );
   };
 
-  it('lease facts, but do not write or delete them', async () => {
+  it('are used to lease facts, but not to write or delete facts', async () => {
     await recordOne();
     const facts = await claimFacts(source, room());
     await removeFacts(source, facts);
     expect(await recordedCommits()).to.deep.equal(['insert facts on', 'update facts off', 'delete facts on']);
   });
 
-  it('lease wakes, but do not write or delete them', async () => {
+  it('are used to lease wakes, but not to write or delete wakes', async () => {
     const { id: subjectId } = subscription.endpoint;
     const run = { workflowType: 'endpointGate' as const, subjectId, clubId: subscription.clubId, attributes: {} };
     await db.transaction((tx) => wakeRuns(tx, [run], new Date()));

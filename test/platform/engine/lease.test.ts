@@ -142,7 +142,7 @@ describe('leases of several rows', () => {
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
 
-    it('are extended without other leases', async () => {
+    it('are extended, and other leases are not', async () => {
       const other = await claim(await dueAddOn());
       const before = await leaseOf(other.id);
       const { signal } = await hold();

@@ -1,4 +1,4 @@
-/** The rows that a relay claims: in rotation over the clubs, the most urgent first, without locked rows. */
+/** A relay claims rows in rotation over the clubs, the most urgent rows first, and skips locked rows. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -57,7 +57,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([locked]);
   });
 
-  it('of a long urgent backlog leave permits to less urgent rows of another club', async () => {
+  it('of a long urgent backlog leave permits for less urgent rows of another club', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed in rotation even if no lease remains', async () => {
+  it('are claimed in rotation even if no leased row remains', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -133,7 +133,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('are claimed by urgency first: the bulk of a club last, even beside another backlog (ENG-15)', async () => {
+  it('are claimed by urgency: bulk facts come last, even beside the backlog of another club (ENG-15)', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubB, 20);
     await recordMany(clubA, 3, 0);
@@ -144,7 +144,7 @@ describe('facts (ENG-9)', () => {
     );
   });
 
-  it('of bulk are claimed up to the bulk limits, in total and of a club', async () => {
+  it('of bulk work are claimed up to the bulk limits, in total and for each club', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubA, 1, 0);
     await recordMany(clubB, 20, 2);
@@ -167,7 +167,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('that fail repeatedly do not block the club’s next good fact', async () => {
+  it('that fail repeatedly do not block the club’s next valid fact', async () => {
     await recordMany(clubA, 40);
     const poisoned = await everyFact();
     for (const fact of poisoned) await deferFact(source(), fact, 'its own');

@@ -67,7 +67,7 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: otherId }]);
   });
 
-  it('are due again 5 s after a failure, then twice as late each time, up to 10 minutes', async () => {
+  it('are due again 5 s after a failure; each further failure doubles this wait, up to 10 minutes', async () => {
     const id = await record(clubA);
     for (const [index, seconds] of [5, 10, 20, 40, 80, 160, 320, 600, 600].entries()) {
       expect(await everyFact(), `before failure ${index + 1}`).to.have.length(1);
@@ -104,7 +104,7 @@ describe('wakes (ENG-3)', () => {
     return claimed;
   };
 
-  it('contain the workflow id of their subject, and its search attributes', async () => {
+  it('contain the workflow id and the search attributes of their subject', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const [row] = await rows();

@@ -19,7 +19,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('remove the current build', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** The numbers of facts and wakes that a relay of this build claims, of two each. */
+  /** Inserts two facts and two wakes, and returns how many of each a relay of this build claims. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);
@@ -61,7 +61,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
   });
 
-  it('are triggered in all relays when a build is promoted', async () => {
+  it('start in all relays when a build is promoted', async () => {
     const before = notifications();
     await promote(old);
     expect(notifications()).to.equal(before + 1);
@@ -93,7 +93,7 @@ describe('a build', () => {
   const later = new Date('2999-01-01');
   const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
 
-  it('is promoted while it is current, and for processes that ran while it was current', async () => {
+  it('counts as promoted while it is current, and later for processes that ran while it was current', async () => {
     expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
     expect([await promoted(before), await promoted(later)]).to.deep.equal([

@@ -43,7 +43,7 @@ describe('the single permit of a process (ENG-21)', () => {
     expect(permit.tryAcquire('busy')).to.be.a('function');
   });
 
-  it('lets each retry of a club come ten seconds after the last one, within two minutes', () => {
+  it('schedules each retry of a club ten seconds after the previous retry, within two minutes', () => {
     const permit = permitOf();
     const times = Array.from({ length: 14 }, () => permit.retryAt('a', 1_000));
     expect(times.slice(0, 3)).to.deep.equal([11_000, 21_000, 31_000]);

@@ -62,7 +62,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
       subject_id: overdue.id,
       club_id: overdue.clubId,
       attributes: { ClubId: overdue.clubId, EndpointId: overdue.endpoint.id, EventType: 'student.updated' },
-      priority: 2, // new work comes before rescued work
+      priority: 2, // new work has priority over rescued work
     });
   });
 
@@ -124,7 +124,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await rescue()).to.equal(1);
   });
 
-  it('wakes a gate that is overdue by two minutes, once', async () => {
+  it('wakes a gate that is overdue by two minutes, but only once', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(minute) });
     expect(await rescue()).to.equal(0);

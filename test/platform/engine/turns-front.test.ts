@@ -107,7 +107,7 @@ describe('the front of a claim (ENG-9)', () => {
     }
   });
 
-  it('restarts at the first row after a second, or ten times the duration of a look, within 5 s', () => {
+  it('restarts at the first row after 1 s, or after ten times the duration of a look, at most 5 s', () => {
     expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
   });
 });

@@ -77,7 +77,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('reaches every row in the end, also rows of a dead relay or of a slow transaction', async () => {
+  it('finally reaches every row, also rows of a dead relay and of a slow transaction', async () => {
     const command = fc.oneof(
       {
         weight: 4,
@@ -183,7 +183,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
       }
     });
 
-  it('reads as few rows while 5,000 clubs wait as while 100 do', async () => {
+  it('reads no more rows while 5,000 clubs wait than while 100 clubs wait', async () => {
     for (const waiting of [100, 5_000]) {
       await source().query(`TRUNCATE facts`);
       await source().query(
@@ -198,7 +198,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
 });
 
 describe('the order of ids', () => {
-  it('gives each id a next one', () => {
+  it('has a next id for each id', () => {
     expect(idAfter(noClub)).to.equal('00000000-0000-0000-0000-000000000001');
     expect(idAfter('01980000-0000-7000-8000-0000ffffffff')).to.equal('01980000-0000-7000-8000-000100000000');
     expect(idAfter('01980000-00ff-ffff-ffff-ffffffffffff')).to.equal('01980000-0100-0000-0000-000000000000');

@@ -1,4 +1,5 @@
-/** Programs with limits. Each limit works, and no process remains. The tests read /proc, so they run only on Linux. */
+/** Runs programs with limits. Checks that each limit works, and that no process remains. The tests read /proc, so they run only on
+ * Linux. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';

@@ -26,7 +26,7 @@ describe('a worker thread with limits', function () {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }
 
-  it('is not ended by the clock while it gets no CPU time', async () => {
+  it('does not reach its time limit while it gets no CPU time', async () => {
     const outcome = await run("await new Promise((done) => setTimeout(done, 900)); return { told: 'done' };", 600);
     expect(outcome).to.deep.equal({ told: 'done' });
   });
@@ -68,7 +68,7 @@ describe('a worker thread with limits', function () {
       expect(await threadOf(threads)).to.be.above(first);
     });
 
-    it('has one piece of work at a time: simultaneous work gets another thread', async () => {
+    it('does one piece of work at a time; simultaneous work gets another thread', async () => {
       const threads = threadsThat(obedient);
       const both = await Promise.all([threadOf(threads), threadOf(threads)]);
       expect(new Set(both).size).to.equal(2);

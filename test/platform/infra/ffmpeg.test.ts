@@ -79,7 +79,7 @@ describe('platform/infra/video/ffmpeg', function () {
     const beganAt = Date.now();
     const small = { ...bounds, fileBytes: 51_200 };
     expect(await runFfmpeg(program, frames, { bounds: small, signal }), 'file').to.equal('failed');
-    expect(Date.now() - beganAt, 'by its size, not by its time').to.be.below(small.timeMs - 1_000);
+    expect(Date.now() - beganAt, 'it must fail by its size, and not by its time').to.be.below(small.timeMs - 1_000);
     expect((await stat(file)).size).to.be.at.most(51_200);
   });
 

@@ -277,7 +277,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
     bucket.close();
   });
 
-  it('are set once the store answers, warn if the store refuses, and need no request if there are none', async () => {
+  it('are set when the store answers, cause a warning if it refuses, and need no request if empty', async () => {
     const warnings: string[] = [];
     const log = {
       info: (words: unknown) => warnings.push(`info ${String(words)}`),

@@ -28,7 +28,7 @@ describe('platform/infra/ocr-program', function () {
   const options = () => ({ directory, timeMs: 10_000, signal: new AbortController().signal });
   const copy = 'cp "$1" "$2"';
 
-  it('gets its arguments with the placeholders replaced, each as one argument and without a shell', async () => {
+  it('gets its arguments with replaced placeholders, each as one argument, and without a shell', async () => {
     const { run, takesPages } = await program(
       'for word in "$@"; do echo "$word"; done > words',
       '-l {languages} --pages={pages} {input} {output} $HOME;',

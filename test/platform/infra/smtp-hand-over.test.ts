@@ -89,7 +89,7 @@ describe('sending an e-mail over SMTP', () => {
     expect(await smtp.handOver(broken)).to.deep.equal({ kind: 'not_sent', reply: 'not_composed' });
   });
 
-  it('aborts a message that takes too long, so it never arrives after the report not sent', async () => {
+  it('aborts a message that takes too long, so that it never arrives after the report “not sent”', async () => {
     const received: Buffer[] = [];
     const ended = Promise.withResolvers<void>();
     let stalled: Socket | undefined;
@@ -188,7 +188,7 @@ describe('sending an e-mail over SMTP', () => {
     ]);
   });
 
-  it('starts no more work than it has connections, in the order of the requests', async () => {
+  it('starts at most as much work as it has connections, in the order of the requests', async () => {
     const events: string[] = [];
     const ends: (() => void)[] = [];
     const untilStarted = (count: number) =>

@@ -8,7 +8,7 @@ import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 const second = 1_000;
 
-/** The real function, even if a test replaces the timers. */
+/** The real `setTimeout`, which works even if a test replaces the timers. */
 const setTimeoutForReal = setTimeout;
 
 /** An SMTP server that neither accepts nor refuses: after the message it sends a reply of endless lines. */
@@ -85,7 +85,7 @@ describe('sending over SMTP', () => {
     }
   });
 
-  it('frees its connections from such a server, so that the next messages are sent', async () => {
+  it('releases the connections of messages that timed out, so that the next messages are sent', async () => {
     const server = await startTalkativeServer();
     const smtp = createSmtpSender({
       smtpUrl: new Secret(`smtp://127.0.0.1:${server.port}`),

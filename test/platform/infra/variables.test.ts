@@ -86,7 +86,7 @@ describe('variables', () => {
     });
   });
 
-  it('report each mistake in a sentence, all mistakes, in the order of the declarations', () => {
+  it('report all mistakes, one sentence for each, in the order of the declarations', () => {
     expect(
       readFrom({
         NAME: 'Club1',
@@ -147,7 +147,7 @@ describe('a secret in a file', () => {
     expect(read.master.reveal()).to.deep.equal(Buffer.from([1, 2]));
   });
 
-  it('loses only one newline, and no blank', async () => {
+  it('loses only one newline at its end, and no blank', async () => {
     await eachCase(['abcd\n\n', 'abcd ', ' abcd', 'ab\ncd'], (content) =>
       expect(readFrom({ ...required, TOKEN_FILE: fileWith(content) }).problems).to.deep.equal([
         'TOKEN_FILE must match ^\\w{4}$',
@@ -155,7 +155,7 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('is a mistake beside its variable, unless one of the two is empty', () => {
+  it('is a mistake if its variable is set too, unless one of the two is empty', () => {
     const both = { BASE_URL: required.BASE_URL, MASTER: 'AQI=', MASTER_FILE: fileWith('AQI=') };
     expect(readFrom(both).problems).to.deep.equal(['MASTER and MASTER_FILE are both set: set one of them']);
     expect(readFrom({ ...both, MASTER: '' }).problems).to.deep.equal([]);
@@ -175,7 +175,7 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it('is supported only for secrets: a file for another variable is not read', () => {
+  it('is supported only for secrets; a file for any other variable is not read', () => {
     const { read, problems } = readFrom({ ...required, NAME_FILE: fileWith('other'), CA_FILE: fileWith('/ca.pem') });
     expect({ problems, name: read.name, ca: read.ca }).to.deep.equal({ problems: [], name: 'club', ca: undefined });
   });

@@ -62,13 +62,13 @@ describe('seal and open', () => {
       );
   });
 
-  it('refuses a value of one key under another key if the id was exchanged', () => {
+  it('refuses a value if its key id was replaced by the id of another key', () => {
     const sealed = createVault(key, { namesKeys: true }).seal('text', 'id');
     keyIdOf(other).copy(sealed, 1);
     expect(() => createVault(key, { former: [other] }).open(sealed, 'id')).to.throw(SealUnreadable);
   });
 
-  it('opens an old value whose nonce happens to look like a key id', () => {
+  it('opens an old value whose nonce begins like a key id by chance', () => {
     const nonce = Buffer.concat([createVault(key).headers[0], Buffer.alloc(7)]);
     const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
     cipher.setAAD(Buffer.from('id'));
@@ -100,7 +100,7 @@ describe('seal and open', () => {
     });
   });
 
-  it('opens the values that any key operations left if the key is given, and no other values (generated)', () => {
+  it('opens exactly the values whose key is given, after any sequence of key operations (generated)', () => {
     const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
     const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
     const steps = fc.record({
@@ -149,7 +149,7 @@ describe('derive', () => {
     expect(createVault(other).derive('label').equals(vault.derive('label'))).to.equal(false);
   });
 
-  it('derives under a former key by its id, and refuses a missing key', () => {
+  it('derives bytes under a former key by the key’s id, and refuses a missing key', () => {
     const both = createVault(other, { former: [key] });
     expect(both.derive('label', keyIdOf(key))).to.deep.equal(vault.derive('label'));
     expect(both.derive('label', keyIdOf(other))).to.deep.equal(createVault(other).derive('label'));
@@ -166,7 +166,7 @@ describe('derive', () => {
     expect([both.matches('other', mac), createVault(other).matches('label', mac)]).to.deep.equal([false, false]);
   });
 
-  it('accepts no MAC of less than 16 bytes, and none that is longer than the derived bytes', () => {
+  it('accepts no MAC that is shorter than 16 bytes or longer than the derived bytes', () => {
     const mac = vault.derive('label');
     for (const length of [0, 1, 15])
       expect(vault.matches('label', mac.subarray(0, length)), `${length}`).to.equal(false);
@@ -180,7 +180,7 @@ describe('derive', () => {
     for (const length of [0, 15, 33]) expect(() => both.mac('label', length)).to.throw(`not ${length}`);
   });
 
-  it('stays equal for stored values, whatever the current key is', () => {
+  it('returns equal bytes for stored values, whatever the current key is', () => {
     const lasting = new Secret(randomBytes(32));
     const [before, after] = [key, other].map((current) => createVault(current, { lasting }).deriveLasting('label'));
     expect(after).to.deep.equal(before);

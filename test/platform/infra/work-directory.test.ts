@@ -22,7 +22,7 @@ describe('platform/infra/work-directory', () => {
     expect(await readdir(root)).to.deep.equal([]);
   });
 
-  it('is removed if its process has ended; other directories stay', async () => {
+  it('is removed if its process has ended, while other directories stay', async () => {
     const dead = 4_194_305; // A number beyond the largest process id.
     const remaining = [
       `club-learning-work-${process.ppid}-abc`,

@@ -52,7 +52,7 @@ const places: readonly Place[] = [
     at: '2027-01-31T18:14:55Z',
   },
 ];
-/** `--whole` runs in Turkish, which changes letters to capitals by other rules, and in the zone with the largest offset. */
+/** `--whole` runs in Turkish, whose rules for capital letters are different, and in the zone with the largest offset. */
 const wholePlaces = places.filter(({ zone }) => zone === 'Europe/Istanbul' || zone === 'Pacific/Kiritimati');
 
 /** These tests need the real clock: OpenSSL checks certificates by it, and files have its dates. */

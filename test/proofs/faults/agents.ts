@@ -21,9 +21,9 @@ const rounds = 3;
 /** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 2_500, most: 6_000 };
 const deadForMs = { least: 0, most: 5_000 };
-/** The limit for the last answers: an answer that cannot begin waits two minutes, and the sweeper needs two more. */
+/** The time limit for the last answers. An answer that cannot begin waits two minutes, and the sweeper needs two more minutes. */
 const deadlineMs = 6 * 60_000;
-/** An answer takes about four seconds, so that most kills interrupt one. */
+/** An answer takes about four seconds, so that most kills interrupt an answer. */
 const words = Array.from({ length: 80 }, (_, index) => `word${index} `);
 const delayMs = 50;
 const pauseMs = { least: 0, most: 2_000 };

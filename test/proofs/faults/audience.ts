@@ -23,8 +23,8 @@ const usualEndpoints = (club: number): number => (club % 3 === 0 ? 2 : 1);
 const neighbours = 4;
 
 /**
- * @param urlOf returns the URL for the id of an endpoint
- * @param endpointsOf returns the number of endpoints for the number of a club
+ * @param urlOf a function that returns the URL for the id of an endpoint
+ * @param endpointsOf a function that returns the number of endpoints of the club with this number
  * @returns the subject of each fact, spread over the clubs
  */
 export async function buildAudience(

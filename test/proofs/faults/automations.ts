@@ -27,7 +27,7 @@ import { killInTurn } from './turns.ts';
 const people = 2_000;
 const steps = 12 * people;
 const rounds = 3;
-/** The number of steps before a kill, the limit of the wait for them, and the time between a kill and the restart. */
+/** The number of steps before a kill, the time limit for these steps, and the time between a kill and the restart. */
 const stepsBetweenKills = { least: 600, most: 2_000 };
 const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
@@ -40,7 +40,8 @@ const looksForWaitingEveryMs = 1_000;
 const mailsPerMinute = 6_000;
 /** After all students have entered, the owner pauses the automation this often, for this long. */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
-/** The limit without progress before the last run ends: a waiting mail, three minutes for the sweeper, and one more try. */
+/** The time limit without progress before the last run ends. It includes a waiting mail, three minutes for the sweeper, and one more
+ * try. */
 const silentForMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -131,7 +132,7 @@ async function everybodyEnters(scene: Scene): Promise<void> {
   progress('all students have entered');
 }
 
-/** Tries until the tag is known to be there. A repeated try changes nothing. */
+/** Adds the tag, and repeats the call until the API confirms the tag. A repeated call changes nothing. */
 async function putOn({ db, club, call }: Scene, studentId: Id, tagId: Id, place: number): Promise<void> {
   if (place % apiEvery === 0) {
     const { status } = await call('PUT', `/students/${studentId}/tags/${tagId}`);
@@ -188,7 +189,7 @@ async function pauseAndResume({ db, call, automationId }: Scene): Promise<void> 
 async function killAndForget({ kill, rescues, engine }: Scene, victim: VictimWithMail): Promise<void> {
   if (victim === 'worker') await rescues.beforeKill();
   await kill(victim);
-  // Temporal also forgets runs that were active at the kill.
+  // Temporal also loses runs that were active at the kill.
   if (victim !== 'Temporal') progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
@@ -199,7 +200,7 @@ async function untilFlowing(scene: Scene): Promise<void> {
   while (scene.stepsDone < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Shortens waits of mails to a minute at most: this proof is about kills, and other tests cover the schedule. */
+/** Shortens waits of mails to a minute at most, because this proof is about kills. Other tests cover the schedule. */
 async function untilAllHaveEnded(scene: Scene): Promise<void> {
   const { db, rescues } = scene;
   let last = { steps: -1, at: performance.now() };

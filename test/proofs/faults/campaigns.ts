@@ -26,11 +26,11 @@ const mailsPerMinute = 6_000;
 /** The number of mails before a kill, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 100, most: 1_100 };
 const deadForMs = { least: 0, most: 3_000 };
-/** The limit of the wait for mails: Temporal reschedules the activities of a dead worker after 10 s, and a mail server rests for 15 s. */
+/** The time limit for these mails: Temporal reschedules the activities of a dead worker after 10 s, and a mail server rests for 15 s. */
 const flowingWithinMs = 45_000;
 /** The pauses between two students who unsubscribe, between two removals, and between two pauses by the owner. */
 const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
-/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and may fail once more. */
+/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may fail too. */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 
@@ -152,7 +152,7 @@ async function untilFlowing({ log }: Scene): Promise<void> {
   while (receivedIn(log).length < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Shortens waits of attempts to a minute at most: this proof is about kills, and other tests cover the schedule. */
+/** Shortens waits of attempts to a minute at most, because this proof is about kills. Other tests cover the schedule. */
 async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {

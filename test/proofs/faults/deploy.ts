@@ -43,12 +43,12 @@ const deployMs = 28_000;
 /** An old build may begin steps for this long after the promotion of the next build. The proof watches it for longer. */
 const handedOverMs = 5_000;
 const watchedMs = 2_000;
-/** The time between the start of a command and its kill: some commands end earlier, others have not begun to work. */
+/** The time between the start of a command and its kill: some commands end before the kill, and others have not begun to work. */
 const killedAfterMs = { least: 300, most: 4_000 };
 const readyWithinMs = 180_000;
-/** The limit for the end of the old processes. Answers take only seconds here. */
+/** The time limit for the exit of the old processes. It is short, because answers take only seconds in this proof. */
 const endsWithinMs = 120_000;
-/** The limit for the last delivery. A refused delivery waits for half a minute. */
+/** The time limit for the last delivery. A refused delivery waits for half a minute. */
 const deadlineMs = 5 * 60_000;
 const students = 6;
 /** Answers take four to ten seconds, so that each deploy interrupts some. */
@@ -74,7 +74,7 @@ interface BegunStep {
 interface Deployment {
   /** The build that was replaced. */
   readonly old: BuildName;
-  /** Unix milliseconds: the end of this `promote`, and the beginning of the next one. */
+  /** The end of this `promote`, and the beginning of the next `promote`, in Unix milliseconds. */
   readonly promotedAt: number;
   nextAt: number;
 }
@@ -146,7 +146,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     API_CLOSES_AFTER_MS: '2000',
     ANTHROPIC_API_KEY: 'unused',
   };
-  /** The name in `User-Agent` and the model of its own show which build began a step. */
+  /** Each build has its own name in `User-Agent` and its own model, which show which build began a step. */
   const envOf = (name: BuildName) => ({
     ...env,
     SERVICE_NAME: name,
@@ -316,7 +316,7 @@ async function killedOnce(start: () => Child): Promise<void> {
 /**
  * Sends SIGTERM.
  * @throws Problem unless the process then exits with code 0 in time
- * @throws Problem unless it does, by itself and in time
+ * @throws Problem unless the process exits with code 0 by itself and in time
  */
 async function endInOrder(child: Child): Promise<void> {
   if (child.pid === undefined) return;

@@ -27,12 +27,12 @@ import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 
 const clubCount = 3;
-/** This is more than two pages of members. */
+/** The number of members, which is more than two pages. */
 const membersOfClub = 2_200;
 /** At this rate the sending outlasts all kills. */
 const mailsPerMinute = 750;
 const rounds = 2;
-/** The number of mails before a kill, the limit of the wait for them, and the time between a kill and the restart. */
+/** The number of mails before a kill, the time limit for these mails, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 20, most: 200 };
 const flowingWithinMs = 30_000;
 const deadForMs = { least: 0, most: 3_000 };
@@ -41,7 +41,7 @@ const failpoints = ['mail_claimed', 'mail_handed_over', 'mail_recorded'] as cons
 type Failpoint = (typeof failpoints)[number];
 const victims = [...victimsWithMail, ...failpoints] as const;
 const leavesEveryMs = 1_000;
-/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and may fail once more. */
+/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may fail too. */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -120,7 +120,7 @@ async function untilFlowing(log: string): Promise<void> {
   while (receivedIn(log).length < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Shortens waits of attempts to 20 s at most: this proof is about kills, and other tests cover the schedule. */
+/** Shortens waits of attempts to 20 s at most, because this proof is about kills. Other tests cover the schedule. */
 async function untilEnded({ db, log }: Scene): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {

@@ -1,4 +1,4 @@
-/** Commits facts at a steady pace, also while processes are dead: a failed commit is repeated until it succeeds. */
+/** Commits facts at a steady pace, also while processes are dead. Repeats a failed commit until it succeeds. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';

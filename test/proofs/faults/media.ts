@@ -20,7 +20,7 @@ import { killInTurn } from './turns.ts';
 import { onGround, type Ground, type Victim } from './victims.ts';
 
 const files = 600;
-/** Each club has twelve files, because a club may write 60 times a minute, and repeated calls count. */
+/** Each club has only twelve files, because a club may write 60 times a minute, and repeated calls count towards this limit. */
 const clubs = 50;
 const errands = clubs * errandsOfAClub;
 const clients = 20;
@@ -30,9 +30,9 @@ const rounds = 3;
 /** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 3_000 };
-/** The limit of the wait for delayed work, so that the last kills also interrupt work. */
+/** The time limit of the wait for delayed work. It is short, so that the last kills also interrupt work. */
 const patienceMs = 20_000;
-/** The limit for the last files: leases last 10 s, faults cause pauses, and the sweeper needs two minutes. */
+/** The time limit for the last files. Leases last 10 s, faults cause pauses, and the sweeper needs two minutes. */
 const deadlineMs = 10 * 60_000;
 
 /** The steps of processing a file and of moving a file between buckets at which the proof kills the worker. */

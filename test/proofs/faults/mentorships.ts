@@ -35,7 +35,7 @@ const clubCount = 5;
 const mentors = 250;
 const sessionsOfMentor = 2;
 const sessions = mentors * sessionsOfMentor;
-/** For each slot, each club of the mentor sends one student who asks for no other slot. The other callers ask for many slots. */
+/** For each slot, each club of the mentor sends one student who asks for no other slot. The other students ask for many slots. */
 const studentsOfClub = (2 * sessions) / clubCount;
 const rounds = 2;
 /** The time without a fault before each kill, and the time between a kill and the restart. */
@@ -44,7 +44,7 @@ const deadForMs = { least: 0, most: 3_000 };
 /** The steps of a mail and of the relay at which the proof kills the worker. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
-/** The statements of a booking after its first lock, before which the proof kills the API. The last number is after the commit. */
+/** The proof kills the API before these statements of a booking, counted from its first lock. The last number is after the commit. */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
@@ -58,7 +58,7 @@ const bookedWithinMs = 40_000;
 const minuteMs = 60_000;
 /** Some sessions are moved or canceled up to this long after their reminder was due. */
 const afterDueMs = 20_000;
-/** The limit for the last reminders: a lease of a minute, a failed attempt, two minutes for the sweeper, and one more try. */
+/** The time limit for the last reminders: a lease of a minute, a failed attempt, two minutes for the sweeper, and one more try. */
 const deadlineMs = 8 * minuteMs;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -66,7 +66,7 @@ const looksALine = 10;
 interface Scene extends MailGround {
   db: Database;
   booker: Booker;
-  /** The state that the last answer to a student said, by session. */
+  /** The state in the last answer to a student, by session. */
   toldSessions: Map<Id, ToldSession>;
   /** The number of removed students. */
   removed: number;
@@ -172,8 +172,8 @@ function begin(one: (number: number) => Promise<void>): Work {
 }
 
 /**
- * Plays the sessions of one mentor. For every second mentor the sessions are booked and left. For the others they are booked for later, and
- * then moved to the due time.
+ * Plays the sessions of one mentor. For every second mentor, the sessions are booked and stay unchanged. For the other mentors, the
+ * sessions are booked for a later time, and then moved to the due time.
  */
 async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>>, number: number): Promise<void> {
   const [one, other] = [clubs[number % clubCount], clubs[(number + 1) % clubCount]];
@@ -228,7 +228,7 @@ async function race(
   return wonSessions;
 }
 
-/** If another session has the slot, this session keeps its time. */
+/** If another session occupies the slot, this session keeps its time. */
 async function move({ booker, toldSessions }: Scene, session: WonSession, slot: (slots: Slots) => Date): Promise<void> {
   const { student, mentorship, sessionId } = session;
   const startsAt = slot(mentorship.slots);
@@ -239,7 +239,7 @@ async function move({ booker, toldSessions }: Scene, session: WonSession, slot: 
 }
 
 /**
- * Cancels a quarter of the sessions, and removes the student of another quarter. Moves a quarter of the sessions that were not moved yet.
+ * Cancels a quarter of the sessions, and removes the student of another quarter. Also moves a quarter, unless they were moved already.
  * Most changes happen before the reminder.
  */
 async function change(
@@ -258,8 +258,8 @@ async function change(
 }
 
 /**
- * Shortens waits of mails to 20 s at most: this proof is about kills, and other tests cover the schedule.
- * @returns a time by which all due mails are sent, or the time of giving up
+ * Shortens waits of mails to 20 s at most, because this proof is about kills. Other tests cover the schedule.
+ * @returns the time by which all due mails are sent, or the time at which the proof gives up
  */
 async function untilTold({ db, lastDue, toldSessions, log }: Scene): Promise<Date> {
   const deadline = performance.now() + deadlineMs;

@@ -1,15 +1,15 @@
-/** Ends processes of an installation, waits for good ends, and repeats a start. */
+/** Ends processes of an installation, waits until they exit with code 0, and repeats a failed start. */
 import { describeExit, type Child } from '../../../dev/stack/children.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from './progress.ts';
 
-/** The limit of start tries. */
+/** The largest number of start tries. */
 const startsAtMost = 3;
 
 /**
  * On an overloaded machine, the Temporal server gives up its own start after a while.
- * @throws the error of the last start
- * @throws what the last start throws
+ * @throws the the error of the last start
+ * @throws what the last start below throws its error
  */
 export async function repeated(start: () => Promise<void>): Promise<void> {
   for (let remainingStarts = startsAtMost - 1; ; remainingStarts--) {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
-/** After this time the victim is killed although it did not reach the step. */
+/** The proof kills the victim after this time if it did not reach the step. */
 const withinMs = 90_000;
 
 /**

@@ -1,4 +1,4 @@
-/** Kills the victims one after another, round after round, and restarts each after a while. */
+/** Kills the victims one after another, round after round, and restarts each victim after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';
@@ -16,7 +16,7 @@ interface Turns<Victim extends string> {
   standing: () => string;
 }
 
-/** @returns the killed victims, in order */
+/** @returns the killed victims, in the order of the kills */
 export async function killInTurn<Victim extends string>(turns: Turns<Victim>): Promise<Victim[]> {
   const { victims, rounds, deadForMs, beforeKill, kill, startAgain, standing } = turns;
   const kills: Victim[] = [];

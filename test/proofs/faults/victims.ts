@@ -30,7 +30,7 @@ export interface Ground {
   readonly endedByItself: number;
   /** Sends SIGKILL, and resolves when the process has ended. */
   kill(victim: Victim): Promise<void>;
-  /** Kills the worker, restarts it with a failpoint, and resolves when it has ended there. */
+  /** Kills the worker, restarts it with a failpoint, and resolves when the worker has ended at the failpoint. */
   killWorkerAt(failpoint: string): Promise<void>;
   /** Kills the API, restarts it with variables that end it, and resolves when it has ended. */
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
@@ -60,7 +60,7 @@ export async function onGround<T>(
 ): Promise<T | undefined> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-faults-'));
   const ports = await quietPorts(Object.keys(fixedPorts) as PortName[]);
-  // A stack with fixed ports stores its data durably. The Postgres of the unit tests may lose commits at a kill.
+  // A stack with fixed ports stores its data durably. The Postgres of the test run may lose commits at a kill.
   const stack = await startStack({
     directory,
     ports: 'fixed',
@@ -72,7 +72,7 @@ export async function onGround<T>(
     ...bareEnvironment,
     ...portVariables(ports),
     FILES_URL: `http://${host}:${ports.files}`,
-    // A proof of mails runs its mail server here. In other proofs the address only completes the configuration.
+    // The mail server of a proof of mails has this address. In other proofs the address only completes the configuration.
     SMTP_URL: `smtp://${host}:${ports.smtp}`,
     ...stack.environment,
     ...more,
@@ -129,7 +129,7 @@ interface Program {
   logs: string;
 }
 
-/** A program of ours that is killed and restarted by the proof, and restarted by itself after an unexpected end. */
+/** A program of ours that the proof kills and restarts. After an unexpected end it is restarted automatically. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
   /** The process that is expected to end by its variables. */

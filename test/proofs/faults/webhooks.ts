@@ -28,7 +28,7 @@ import { onGround, victims, type Ground, type Victim } from './victims.ts';
 /** The number of facts in the usual number of rounds. A shorter run has proportionally fewer. */
 const usualFacts = 2_000;
 const usualRounds = 3;
-/** The second kill happens when the work that waited during the first kill begins to flow, because most work is under way then. */
+/** The second kill happens when the work that waited during the first kill begins to flow, because at that time most work is under way. */
 const killsInARow = 2;
 /** 12 facts a second make 17 deliveries. The engine can do six times as much, so two cores have room for restarts. */
 const everyMs = 85;
@@ -41,8 +41,8 @@ const killedAfterMs = { least: 1_000, most: 3_000 };
 const againAfterMs = { least: 0, most: 300 };
 const deadForMs = { least: 0, most: 2_000 };
 /**
- * The limit for the last delivery after the last kill. A failed attempt waits half a minute, and the sweeper needs three minutes, or twice
- * that if it was killed itself. The rest is for slow machines.
+ * The time limit for the last delivery after the last kill. A failed attempt waits half a minute. The sweeper needs three minutes, or
+ * six minutes if its worker was killed. The rest of the limit is for slow machines.
  */
 const deadlineMs = 10 * 60_000;
 /**
@@ -58,7 +58,7 @@ const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
-  /** The way of first attempts: workflow or direct. */
+  /** The lane of first attempts: workflow or direct. */
   lane: string;
   rounds: number;
   facts: number;
@@ -180,7 +180,7 @@ async function killOne(scene: Scene, victim: Victim, round: number): Promise<Rec
   const killedAt = elapsedSeconds();
   await ground.kill(victim);
   progress(`killed ${victim} (round ${round})`);
-  // Temporal also forgets runs that were active at the kill.
+  // Temporal also loses runs that were active at the kill.
   if (victim !== 'Temporal') await forget(scene);
   await sleep(between(deadForMs));
   const before = passed(scene, victim);

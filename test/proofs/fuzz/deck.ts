@@ -1,6 +1,6 @@
 /**
- * Chooses the operation of the next request and the kind of the request. First it plays each case once for each operation, then it mixes
- * all cases.
+ * Chooses the operation of the next request and the kind of the request. The deck first contains each case once for each operation, and
+ * then a mix of all cases.
  */
 import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
 import { everyOperation } from '../../toolkit/drive/every-operation.ts';

@@ -87,7 +87,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
-  it('accepts a page for people that refuses by its status alone', () => {
+  it('accepts a page for people that refuses only by its status, without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, club and role demand';
@@ -96,7 +96,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, step })).to.include(rule);
   });
 
-  it('reports a faulty request that is accepted, or refused with another code', () => {
+  it('reports a faulty request that is accepted, or that is refused with another code', () => {
     const rule = ['refuses what the contract does not allow'];
     const step = { fault: { what: 'page is 0', code: 'invalid_request' } } as const;
     expect(brokenBy({ status: 200, body: page, step })).to.deep.equal(rule);

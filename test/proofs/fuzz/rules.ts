@@ -11,7 +11,7 @@ import type { Exchange } from './world/world.ts';
 export interface Broken {
   /** The name of the rule. */
   readonly rule: string;
-  /** The violation by the answer. */
+  /** The text about the violation by the answer. */
   readonly what: string;
 }
 

@@ -25,7 +25,7 @@ describe('test/proofs/fuzz/shrink', () => {
     expect(stepsNeeded(steps)).to.have.length(3);
   });
 
-  it('returns a step whose concurrent request makes the needed answer', () => {
+  it('returns the step whose concurrent request gets the needed answer', () => {
     const beside = request('s1b', '{{own.course}}');
     const steps = [request('s1', '{{own.course}}', { beside }), request('s2', '{{s1b/data/id}}')];
     expect(namesOf(stepsNeeded(steps))).to.deep.equal(['s1', 's2']);

@@ -94,7 +94,7 @@ function simplerVersions(step: RequestStep): RequestStep[] {
     ...(body === undefined ? [] : simplerValues(body).map((value) => ({ ...step, body: value }))),
   ];
   const operation = operationOf(step.operation);
-  // Templates are valid values. A text with a template can only break the rule of its format, so templates are not simplified.
+  // Templates are not simplified, because they are valid values. A text with a template can break only the rule of its format.
   const faults = faultsOf(operation, step).length;
   return versions.filter((version) => faultsOf(operation, version).length === faults);
 }

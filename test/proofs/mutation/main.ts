@@ -69,7 +69,7 @@ function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
   return new Stryker({
     mutate: [...sources],
     testFiles: [...tests],
-    // Strings in a rule are names of a union, which the types check, or words for people.
+    // Strings in a rule are members of a union, which the compiler checks, or texts for people.
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'our-mocha',
     plugins: [path.join(import.meta.dirname, 'mocha-runner.ts')],
@@ -77,7 +77,7 @@ function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
     tempDirName: '.data/mutation',
     cleanTempDir: 'always',
     reporters: ['progress-append-only'],
-    disableTypeChecks: false, // the mutants have no type checks
+    disableTypeChecks: false, // the mutants are not type-checked
     warnings: false,
     // oxlint-disable-next-line no-unsafe-enum-assignment -- a const enum cannot be imported
     logLevel: 'error' as LogLevel,

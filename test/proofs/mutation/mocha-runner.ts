@@ -21,7 +21,7 @@ import fc from 'fast-check';
 import Mocha, { type Runnable, type Suite, type Test } from 'mocha';
 import type * as Lifecycle from '../../run/lifecycle.ts';
 
-/** Longer than any test of pure rules takes. Stryker ends tests that do not return. */
+/** The time limit, which is longer than any test of pure rules takes. Stryker ends tests that do not return. */
 const testMs = 20_000;
 
 class OurMochaRunner implements TestRunner {
@@ -85,7 +85,7 @@ class OurMochaRunner implements TestRunner {
   async #load(): Promise<Mocha> {
     const inCopy = (file: string): Promise<unknown> => import(path.join(process.cwd(), file));
     await inCopy('platform/load.mjs');
-    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true }); // shrinking an example would only take time
+    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true }); // shrinking an example would only cost time
     const { fileEnded, testEnded } = (await inCopy('test/run/lifecycle.ts')) as typeof Lifecycle;
     const mocha = new Mocha({
       reporter: Silent,

@@ -30,7 +30,7 @@ const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?
 const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
 /**
- * Returns a condition that is always true or never true. A condition with a numbered parameter stays in the text, because Postgres refuses
+ * Returns a condition that is always true or never true. The text keeps a condition with a numbered parameter, because Postgres refuses
  * a statement that does not use all parameters.
  */
 function withConstant(found: string, to: 'TRUE' | 'FALSE'): string {

@@ -59,7 +59,7 @@ async function tryTarget(
   return tried;
 }
 
-/** @returns `count` items, evenly spread; all items without a count or with a larger count */
+/** @returns `count` evenly spread items; all items if there is no count or fewer items */
 export function spread<One>(all: readonly One[], count = all.length): One[] {
   return all.filter(
     (_, place) => Math.floor((place * count) / all.length) !== Math.floor(((place - 1) * count) / all.length),
@@ -72,7 +72,7 @@ async function resultOf(trial: Trial, url: string, limitMs: number): Promise<Tri
   return code === 0 ? 'survived' : code === 1 ? 'killed' : 'invalid';
 }
 
-/** @returns the exit code, or undefined if the trial took too long, and the output */
+/** @returns the exit code (undefined if the trial took too long), and the output */
 async function runTrial(
   trial: Trial,
   url: string,

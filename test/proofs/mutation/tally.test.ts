@@ -19,7 +19,7 @@ describe('tally of a mutation run', () => {
     expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung and were stopped[^]*\nthe line of hung\n/);
   });
 
-  it('is 1 without any change', () => {
+  it('has the score 1 if there is no change', () => {
     expect(shareOf([])).to.equal(1);
   });
 });

@@ -1,5 +1,5 @@
 /** Lists the files that `npm run prove -- mutate` changes, and the tests that must notice the changes. */
-import fs, { readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
+import fs, { readFileSync } from 'node:fs'; // not globSync by name: an older Node must get as far as the message about its version
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
 import { isQuick, isUnitTest, testFiles } from '../../run/files.ts';
@@ -19,7 +19,8 @@ export function mutationTargets(): Target[] {
   const tests = testFiles();
   const unitTestCache = new Map<string, boolean>();
   const durations = committedDurations();
-  // The tests run for each change. Tests that npm test -- --unit excludes would take hours, except the tests of the rules themselves.
+  // The tests run for each change. Tests that `npm test -- --unit` excludes would take hours. Of these tests, only the tests of the
+  // rules themselves (`*.policy.test.ts`) run.
   const isFastEnough = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
   const units = new Set(tests.filter((file) => isFastEnough(file) && isUnitTest(file, unitTestCache)));
   const byName = Object.groupBy(policies(), nameOf);
@@ -38,7 +39,8 @@ export function mutationTargets(): Target[] {
 }
 
 /**
- * Claims, records, authorization and pricing that are or need statements of Postgres, for `npm run prove -- mutate statements`. The
+ * The targets of `npm run prove -- mutate statements`: claims, records, authorization and pricing, which contain or need statements of
+ * Postgres. The
  * cheapest tests are first, because a trial ends at the first failed test.
  */
 export const statementTargets: readonly Target[] = [

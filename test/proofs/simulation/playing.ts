@@ -15,11 +15,11 @@ export interface Schedule {
   /** The largest number of commands. */
   commands: number;
   /**
-   * In a paced schedule a command comes after the earlier work is done, and time passes between commands. Otherwise commands come close
-   * together.
+   * In a paced schedule each command runs after the earlier work is done, and time passes between commands. In other schedules commands
+   * run close together.
    */
   paced?: true;
-  /** Replaces the decisions of the seed. */
+  /** Decisions that replace the random decisions of the seed. */
   decisions?: readonly number[];
 }
 

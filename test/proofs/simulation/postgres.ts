@@ -10,9 +10,9 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { LocksOfTransaction } from './lock-order.ts';
 import { runningNow, type SimulatedProcess } from './simulated-process.ts';
 
-/** The time in real milliseconds after which the server is asked whether a statement waits for a lock. */
+/** After this time in real milliseconds, the simulation asks the server whether a statement waits for a lock. */
 const lookForLocksAfterMs = 8;
-/** Shorter than that time, so that a deadlock is found before the next statement is sent. */
+/** This time is shorter, so that Postgres finds a deadlock before the next statement is sent. */
 const deadlockTimeoutMs = 4;
 
 /** Ids differ between two plays, but their order does not. Hashes of ids would change the order of rows in each play. */
@@ -33,7 +33,7 @@ export interface Statement {
   values: readonly unknown[];
   /** The result; undefined after a failure or before the answer. */
   readonly result: pg.QueryResult | undefined;
-  /** Sends the statement. @returns whether it was answered; otherwise it waits for a lock */
+  /** Sends the statement. @returns whether the server answered the statement; otherwise the statement waits for a lock */
   send(): Promise<boolean>;
   /** Whether its transaction continues and therefore releases no lock. */
   readonly keepsLocks: boolean;
@@ -41,7 +41,8 @@ export interface Statement {
   deliver(): void;
   /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
-  /** Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before */
+  /** Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the
+   * connection breaks */
   cut(isSent: boolean): Promise<void>;
 }
 
@@ -136,7 +137,7 @@ export class SimulatedPostgres {
     const { client } = this.#control;
     const answer = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
     this.#asked = answer;
-    this.watch(answer); // also for a command, whose process continues immediately
+    this.watch(answer); // this also applies to a command, whose process continues immediately
     return (await answer).rows;
   }
 
@@ -351,7 +352,7 @@ class Sending implements Statement {
   async send(): Promise<boolean> {
     const { line, isOver } = this.#connection;
     if (isOver) {
-      // The statement was made at a restart of Postgres, and another connection uses its line now.
+      // The statement was created at a restart of Postgres, and another connection now uses its line.
       this.#answer = { error: lostConnection() };
       return true;
     }

@@ -53,12 +53,12 @@ const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
-/** The steps of other processes while a process lingers. */
+/** The number of steps of other processes while a process lingers. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
 /** In a paced schedule a command comes in one of this many steps while other processes are busy. */
 const pacedSteps = 12;
-/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules it arrives at any step. */
+/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal arrives at any step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
 /** The `lock_timeout` of each connection (entities/data-source.ts). */
 const lockTimeoutMs = 5_000;
@@ -70,14 +70,14 @@ interface Gate {
   label: string;
   pass: () => void;
   statement?: Statement;
-  /** The time at which it began to wait for a lock. */
+  /** The time at which the statement began to wait for a lock. */
   parkedAt?: number;
 }
 
 /** A signal that arrives later than it was sent. */
 interface LateSignal {
   run: Run;
-  /** The earliest time of its arrival, in Unix milliseconds. */
+  /** The earliest time at which the signal arrives, in Unix milliseconds. */
   from: number;
   /** Whether the signal also arrived in time. */
   isDouble: boolean;
@@ -100,15 +100,15 @@ export class Simulation {
   /** A database for scenarios, whose statements are not scheduled. */
   readonly db: Database;
   steps = 0;
-  /** Whether something was lost that only the sweeper finds. */
+  /** Whether the schedule lost work that only the sweeper finds. */
   lossy = false;
   /** Whether a process paused or was slow, or a clock was off, so that leases may have expired under living processes. */
   slow = false;
-  /** Whether leases expired before their time. */
+  /** Whether the simulation let leases expire early. */
   lapsed = false;
   /** The number of interruptions between an effect and its record. */
   cuts = 0;
-  /** Whether an activity reached two workers. */
+  /** Whether an attempt of an activity reached two workers. */
   doubled = false;
 
   readonly #temporal: SimulatedTemporal;
@@ -395,7 +395,7 @@ export class Simulation {
     mustHold(misordered.length === 0, 'locks are taken in the documented order', () => misordered.join('; '));
   }
 
-  /** Whether a lock may have been released since the last look. */
+  /** Whether a lock may have been released since the last check. */
   #locksMoved = false;
 
   async #lookAtParked(): Promise<void> {
@@ -432,7 +432,7 @@ export class Simulation {
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  /** @returns the actions of the other processes, unless there are none */
+  /** @returns the actions of the other processes; all actions if the other processes have none */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
     const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
@@ -604,7 +604,7 @@ export class Simulation {
     for (const type of this.#stage?.types ?? []) {
       const { tableName, columns } = this.postgres.source.getMetadata(workflowTypes[type].entity);
       if (!columns.some(({ databaseName }) => databaseName === 'lease_until')) continue;
-      // A locked row keeps its lease.
+      // The lease of a locked row does not change.
       await this.postgres.ask(
         `UPDATE ${tableName} SET lease_until = simulation.clock_timestamp() - interval '1 ms'
           WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${tableName} WHERE lease_until IS NOT NULL FOR UPDATE SKIP LOCKED))`,

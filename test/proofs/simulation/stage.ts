@@ -43,11 +43,11 @@ export interface Stage {
   command: (decisions: Decisions) => Command;
   /** Is called with each answered statement. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Heals the outside and opens what is closed. @returns the commands that this needs */
+  /** Heals the outside and opens what is closed. @returns the commands that are needed for this */
   calm: () => readonly Command[];
-  /** @throws BrokenInvariantwhen an invariant is broken; called whenever no process has work at a moment */
+  /** @throws BrokenInvariantwhen when an invariant is broken; the check runs whenever no process has work at a moment */
   atRest?: () => Promise<void>;
-  /** @throws BrokenInvariantwhen an invariant is broken; called at the end, when all work must have ended */
+  /** @throws BrokenInvariantwhen when an invariant is broken; the check runs at the end, when all work must have ended */
   atEnd: () => Promise<void>;
   /** The time after the calm within which all work must end, in milliseconds. */
   horizonMs: number;

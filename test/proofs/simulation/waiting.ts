@@ -21,7 +21,7 @@ interface Looks {
   slackMs: number;
 }
 
-/** @throws BrokenInvariant unless each waiting row has a run that looks in time, or a wake */
+/** @throws BrokenInvariant unless each waiting row has a wake, or a run that looks in time */
 export async function expectSomebodyLooks(
   { source }: SimulatedPostgres,
   { types, now, looksAt, slackMs }: Looks,
@@ -50,7 +50,7 @@ export async function expectSomebodyLooks(
   }
 }
 
-/** Each relay searches lost direct attempts by itself. */
+/** Each relay searches for lost direct attempts. */
 const isDirect = sql`coalesce((to_jsonb(row)->>'direct')::boolean, false)`;
 
 /** Whether a round of the sweeper would find rows. The round itself needs a transaction for each kind of row, so it runs only then. */

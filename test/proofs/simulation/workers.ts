@@ -17,14 +17,14 @@ import type { ActivityTask } from './temporal/server.ts';
 
 /** The interval of the polls of the relay (worker/relay/relay.ts). */
 const relayPollMs = 1_000;
-/** A small number, so that some deliveries use workflows. */
+/** The number of permits is small, so that some deliveries use workflows. */
 const directSlots = 8;
 const failpoint = () => Promise.resolve();
 const log = pino({ enabled: false });
 
 export interface SimulatedWorker {
   process: SimulatedProcess;
-  /** The relay hears that something waits. */
+  /** Tells the relay that work waits. */
   notify: () => void;
   relay: Relay | undefined;
   lane: ReturnType<typeof createDirectLane> | undefined;

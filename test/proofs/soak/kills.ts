@@ -9,7 +9,7 @@ import type { Second } from './seconds.ts';
 const victims = ['second worker', 'second API', 'Temporal', 'Postgres', 'S3', 'mail server'] as const;
 type SoakVictim = (typeof victims)[number];
 
-/** In a short run the pace is faster, so that each victim is killed at least once. */
+/** In a short run the kills follow faster, so that each victim is killed at least once. */
 const longestPaceMs = 3 * 60_000;
 const killsAtLeast = 8;
 const startsAtMost = 5;

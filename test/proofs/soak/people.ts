@@ -38,7 +38,7 @@ const everyMs = {
   breakdown: 10 * 60_000,
   retention: 60_000,
 } as const;
-/** No receiver breaks down in this time before the end, because its breaker would hold the endpoint beyond the end. */
+/** In this time before the end no receiver breaks down, because its open breaker would delay deliveries beyond the end of the soak. */
 const quietAtEndMs = 15 * 60_000;
 const askers = 12;
 const clubsWithFiles = 10;

@@ -35,7 +35,7 @@ export function useOf(pid: number): Use | undefined {
   }
 }
 
-/** Longer than the time that the probe waits for its threads. */
+/** The time limit, which is longer than the probe waits for its threads. */
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 

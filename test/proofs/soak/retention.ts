@@ -28,7 +28,7 @@ const jobsOf = (name: keyof typeof contexts, ms: number): FastJob[] =>
 const fastJobs: readonly FastJob[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  // Not the longer lifetime of late upload parts, because the clock would end uploads that are under way.
+  // This is not the longer lifetime of late upload parts, because with that clock uploads in progress would end.
   ...jobsOf('media', mediaRules.completionMs),
   { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
   // People in the soak confirm addresses or are invited as buyers, so no tokens with a shorter lifetime exist. An expired token stays for a

@@ -17,7 +17,7 @@ interface School {
   endpointId: Id;
   /** The path of the connection of the shop. */
   shop: string;
-  /** The lessons to complete, each once. */
+  /** The lessons that students complete, each lesson once. */
   lessons: { token: string; publicId: string; key: string }[];
 }
 
@@ -34,7 +34,8 @@ interface SchoolLoad {
 
 const students = 40;
 
-/** @param api returns the address of the API to call @param completions the number of lessons over all students, at least */
+/** @param api a function that returns the address of the API to call
+ * @param completions the number of lessons over all students, at least */
 export async function openSchool(
   deps: { db: Database; vault: Vault },
   { api, completions, urlOf }: { api: () => string; completions: number; urlOf: (endpointId: Id) => string },
@@ -52,14 +53,14 @@ export async function openSchool(
     acknowledged,
     async sell() {
       const id = `sale-${++number}`;
-      // Repeated after a lost answer, the call is about the same sale.
+      // If the call is repeated after a lost answer, it reports the same sale.
       await post(school.shop, saleOf(id));
       acknowledged.sales.push(id);
     },
     async signUp() {
       const email = `new-${++number}@example.com`;
       const body = { name: 'New', email, password: 'correct horse battery' };
-      // 409: the sign-up worked, and the answer was lost.
+      // 409 means that the sign-up took effect, and that its answer was lost.
       await post(`/v1/clubs/${school.clubId}/classroom/sign-up`, body, 'POST', undefined, [409]);
       acknowledged.signUps.push(email);
     },

@@ -24,10 +24,10 @@ import { gatherPeople, type People } from './people.ts';
 import { secondOf, type Second } from './seconds.ts';
 
 const hourMs = 3_600_000;
-/** The limit for the work that is under way at the end: two waits of a mail, and a round of the sweeper. */
+/** The time limit for the work in progress at the end. It includes two waits of a mail, and a round of the sweeper. */
 const endsWithinMs = 12 * 60_000;
 const endLook = { everyMs: 2_000, printEvery: 15 };
-/** An answer takes less than a second. */
+/** The model is fast, so that an answer takes less than a second. */
 const answer = { words: 20, delayMs: 20 };
 
 /** @returns the exit code: 0 if nothing was lost or doubled; 130 after an interruption */

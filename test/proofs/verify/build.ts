@@ -57,7 +57,7 @@ async function installService(directory: string, dist: string): Promise<void> {
   for (const file of ['package.json', 'package-lock.json'])
     await cp(path.join(projectDirectory, file), path.join(directory, file));
   await runCommand('npm', ['ci', '--omit=dev', ...npmQuietly], { cwd: directory });
-  // A dependency of a dependency declares typescript. Our code must not load it.
+  // An indirect dependency installs typescript. Our code must not load typescript.
   await rm(path.join(directory, 'node_modules', 'typescript'), { recursive: true, force: true });
   const sources = fs.globSync('dist/**/*.ts', { cwd: directory });
   if (sources.length > 0) throw new Problem(`The build has sources: ${sources.join(', ')}`);

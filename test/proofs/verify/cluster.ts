@@ -48,7 +48,7 @@ const endpointsOfAClub = 1;
 /** The facts of a kill are spread over about the time in which the other node takes over and the killed node returns. */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
-/** The delay of a kill, and the time between the takeover and the restart. */
+/** The delay before a kill, and the time between the takeover and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The cluster detects a dead node by its silence, and moves its shards one after another. */
@@ -57,7 +57,7 @@ const takenOverWithinMs = 60_000;
 const flowingWithinMs = 30_000;
 /** The limit for the last delivery: a failed attempt waits half a minute, and the sweeper needs three minutes. */
 const deadlineMs = 5 * 60_000;
-/** Temporal writes visibility in a separate queue, after the run. */
+/** The time limit for visibility, which Temporal writes from a separate queue after the run. */
 const visibleWithinMs = 60_000;
 
 /** The measurement of each server: each round delivers this many waiting facts. */

@@ -279,7 +279,7 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   await refuses(scene, `${old.version}, which is too old`, 'worker', past(old), loses);
 }
 
-/** Uses sessions for everything, also for LISTEN and migrations. */
+/** Runs everything through a pool of sessions, also LISTEN and migrations. */
 async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
   const environment = { DATABASE_URL: pooler.url('session') };
   await accepts(scene, 'migrate by a pool of sessions', 'migrate', environment, 'The schema is up to date.');

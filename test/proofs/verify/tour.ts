@@ -16,7 +16,7 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Returns how to start a command of the service, such as `migrate`, and the variables that are already set. */
+/** Returns the command line that starts a command of the service, such as `migrate`, and the variables that are already set. */
 type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
 
 interface TourOptions {

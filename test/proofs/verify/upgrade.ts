@@ -1,7 +1,7 @@
 /**
  * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says.
  * It loads the rows and migrates them with the `migrate` of the build. Then it starts API and worker with a real Temporal that has none of the runs. It makes all rows
- * due. A row may end or wait for a later time. No row may stay overdue. The workflows of the build also replay the histories of the
+ * due. Each row must end or wait for a later time; no row may stay overdue. The workflows of the build also replay the histories of the
  * release.
  */
 import path from 'node:path';
@@ -40,7 +40,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** The limit for the rounds of the sweeper, the facts of a release, and waits of some minutes. */
 const deadlineMs = 4 * 60_000;
-/** The proof waits for rows that are due within this time: retries, and hours of automations that pass in seconds. */
+/** The proof waits for rows that are due within this time, such as retries, and automations whose waits of hours pass in seconds. */
 const soonMs = 45_000;
 const lookEveryMs = 2_000;
 const looksALine = 15;
@@ -201,7 +201,7 @@ interface InFlight {
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
-    // Only the first kind of due rows: the other kinds are rows that have ended.
+    // Uses only the first kind of due rows, because the other kinds are rows that have ended.
     const [due] = rowsInFlight(db.source, type);
     if (!due) throw new Error(`Workflow type ${type} has no rows that become due`);
     const { from, at, condition } = due;

@@ -1,4 +1,4 @@
-/** Campaigns that wait for their start, for a server with temporary refusals, and for an administrator who resumes them. */
+/** Campaigns that wait for their start time, for a mail server that refuses mails temporarily, or for an administrator who resumes them. */
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { requestTestMail } from '../../../domain/campaigns/drafts/test-mails.ts';

@@ -1,4 +1,5 @@
-/** Files that have arrived. Two videos that the plan does not keep: the first is finally removed, the next plan keeps the second. */
+/** Uploaded files. Two videos that the plan does not keep: the first video is removed in the end, and the next plan keeps the second
+ * video. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
 import { MediaMove } from '../../../entities/media/media-move.ts';
@@ -36,7 +37,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** Publishes a file. A file in processing is looked at again after its processing. */
+/** Publishes a file. If the file is still in processing, the run looks again after the processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });

@@ -1,4 +1,4 @@
-/** The rows of an answer and its cost, which tests compare after its steps. */
+/** Reads the rows and the cost of an answer, which tests compare after the steps of the answer's run. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';

@@ -35,7 +35,7 @@ export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   return row;
 }
 
-/** The row of a club's plan; undefined if it has none. */
+/** The row of a club's plan; undefined if the club has no plan. */
 export async function planRow(clubId: Id): Promise<Record<string, unknown> | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(
@@ -45,7 +45,7 @@ export async function planRow(clubId: Id): Promise<Record<string, unknown> | und
   return row;
 }
 
-/** The outcome of an event; undefined if it was not recorded. */
+/** The outcome of an event; undefined if the event was not recorded. */
 export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);

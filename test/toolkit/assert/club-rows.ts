@@ -3,7 +3,7 @@ import type { EntityMetadata } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** Counts of the other tables' rows, which are updated in the background. */
+/** Tables with counts of other tables' rows. A background job updates the counts. */
 const counts: readonly string[] = [
   'list_tallies',
   'list_tally_changes',

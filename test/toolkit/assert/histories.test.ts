@@ -2,7 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { expect } from 'chai';
 import { everyText } from './histories.ts';
 
-/** The privacy checks search the text of `everyText`. If it omitted something, all these checks would pass without reason. */
+/** The privacy checks search the text of `everyText`. If `everyText` omitted some text, all these checks would wrongly pass. */
 describe('everyText', () => {
   const eventOf = (value: unknown) => ({
     activityTaskCompletedEventAttributes: { result: { payloads: [defaultPayloadConverter.toPayload(value)] } },

@@ -16,7 +16,7 @@ function cpuMs(work: () => unknown, times = 1): number {
   return (user + system) / 1_000 / times;
 }
 
-/** @returns the CPU time of one run in milliseconds: the least of several measurements */
+/** @returns the CPU time of one run in milliseconds, which is the minimum of several measurements */
 function leastCpuMs(work: () => unknown): number {
   const times = Math.ceil(4 / Math.max(0.001, cpuMs(work)));
   return Math.min(...Array.from({ length: 4 }, () => cpuMs(work, Math.min(times, 10_000))));
@@ -24,7 +24,7 @@ function leastCpuMs(work: () => unknown): number {
 
 /**
  * @param inputOf returns an input of about this many characters
- * @param largest the largest size; it is compared with a sixteenth of it
+ * @param largest the largest size, which is compared with a sixteenth of this size
  */
 export function expectLinear<Input>(
   name: string,

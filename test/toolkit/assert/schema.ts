@@ -2,7 +2,7 @@
 import { mock } from 'node:test';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** @returns the statements that would bring the database's schema in line with its entities; none if it is */
+/** @returns the statements that would bring the database's schema in line with its entities; empty if the schema matches */
 export async function missingInSchema(source: DataSource): Promise<string[]> {
   const createQueryRunner = source.createQueryRunner.bind(source);
   const mocked = mock.method(source, 'createQueryRunner', () => oneByOne(createQueryRunner()));

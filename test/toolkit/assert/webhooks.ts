@@ -16,7 +16,7 @@ export async function deliveryOf(eventId: Id, endpointId: Id): Promise<WebhookDe
   return (await testDatabase()).manager.findOneBy(WebhookDelivery, { eventId, endpointId });
 }
 
-/** In the order of their claims. */
+/** The attempts in the order of their claims. */
 export async function attemptRows(deliveryId: Id): Promise<WebhookAttempt[]> {
   return (await testDatabase()).manager.find(WebhookAttempt, { where: { deliveryId }, order: { fence: 'ASC' } });
 }
@@ -25,7 +25,7 @@ export async function endpointRow(id: Id): Promise<WebhookEndpoint> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookEndpoint, { id });
 }
 
-/** The event with its body; the body is null once it was deleted. */
+/** The event with its body; the body is null after its deletion. */
 export async function eventRow(id: Id): Promise<WebhookEvent & { body: string | null }> {
   const { manager } = await testDatabase();
   const event = await manager.findOneByOrFail(WebhookEvent, { id });

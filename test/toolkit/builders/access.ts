@@ -23,7 +23,7 @@ interface AccessDeliveryOptions {
   archived?: boolean;
 }
 
-/** A delivery that opens the agent, repository, space or course; a new course if none is given. */
+/** A delivery that opens the agent, repository, space or course. If none of them is given, it opens a new course. */
 export async function buildAccessDelivery(
   clubId: Id,
   options: AccessDeliveryOptions & ({ agentId: Id } | { repositoryId: Id } | { spaceId: Id }),
@@ -86,7 +86,7 @@ interface EnrollmentOptions {
   originId?: Id | null;
   startsAt?: Date;
   endsAt?: Date | null;
-  /** Revoked a moment ago, for this reason. */
+  /** The enrollment was revoked a moment ago, for this reason. */
   revoked?: RevocationReason;
 }
 
@@ -148,7 +148,7 @@ export interface Learner extends TestStudent {
   enrollmentId: Id;
 }
 
-/** A student who has had access to an open course or agent for a minute. @param student by default a new one */
+/** A student who has had access to an open course or agent for a minute. @param student by default a new student */
 export async function buildLearner(
   { clubId, deliveryId }: { clubId: Id; deliveryId: Id },
   student?: TestStudent,

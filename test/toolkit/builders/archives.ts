@@ -12,7 +12,7 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** The checksum of the bomb is wrong. No reader notices, because none reads to the end. */
+  /** The checksum of the bomb is wrong. No reader notices this, because no reader reads the bomb to its end. */
   content: Uint8Array | string | Bomb;
   /** The declared unpacked size; the true size if absent. */
   says?: number;
@@ -64,7 +64,7 @@ function pack(content: ArchiveEntry['content']): { packed: Buffer; length: numbe
   return { packed: deflateRawSync(plain, { level: 1 }), length: plain.length, checksum: crc32(plain) };
 }
 
-/** Deflated bytes without an end mark: another part follows. */
+/** Deflated bytes without an end mark, because another part follows. */
 function deflatedPart(bytes: Uint8Array): Buffer {
   return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
 }
@@ -75,7 +75,7 @@ function deflatedSpaces(megabytes: number): Buffer {
   return Buffer.concat(Array.from({ length: megabytes }, () => part));
 }
 
-/** The result of `deflateSync` for this many megabytes of spaces, without holding them in memory. */
+/** The result of `deflateSync` for this many megabytes of spaces, without holding the spaces in memory. */
 export function zlibSpaces(megabytes: number): Buffer {
   // Adler-32 of n equal bytes, in closed form.
   const [count, base] = [BigInt(megabytes * megabyte), 65_521n];

@@ -13,7 +13,7 @@ export interface AssignmentOptions {
   removedAt?: Date | null;
 }
 
-/** An assignment of a lesson, the last so far; it takes a text by default. */
+/** An assignment of a lesson, after the existing assignments. It accepts a text by default. */
 export async function buildAssignment(
   lesson: { clubId: Id; id: Id },
   {
@@ -70,7 +70,7 @@ export async function buildSubmission({
   return { id, review };
 }
 
-/** A student's file that is ready and not handed in; the bucket does not contain it. @returns its id */
+/** A student's file that is ready and not handed in. The bucket does not contain the file. @returns its id */
 export async function buildAssignmentFile(clubId: Id, studentId: Id): Promise<Id> {
   const id = newId();
   await (

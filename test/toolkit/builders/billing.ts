@@ -51,7 +51,7 @@ export async function buildStudents(clubId: Id, count: number): Promise<void> {
   );
 }
 
-/** Sets the number of a club's students without creating them, because tens of thousands take long. */
+/** Sets the number of a club's students without creating them, because creating tens of thousands of students takes long. */
 export async function buildStudentCount(clubId: Id, count: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_student_counts (club_id, students) VALUES ($1, $2)`, [clubId, count]);

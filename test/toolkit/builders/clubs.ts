@@ -32,7 +32,7 @@ export interface TestStudent {
   token: string;
 }
 
-/** A confirmed administrator with a session, in no club. */
+/** A confirmed administrator with a session, who is a member of no club. */
 export async function buildAdministrator(): Promise<TestAdministrator> {
   const source = await testDatabase();
   const id = newId();
@@ -45,7 +45,7 @@ export async function buildAdministrator(): Promise<TestAdministrator> {
   return { id, email, token };
 }
 
-/** A club with its owner. @param language English by default, as for every new club */
+/** A club with its owner. @param language the language, which is English by default, as for every new club */
 export async function buildClub({ language }: { language?: Language } = {}): Promise<TestClub> {
   const source = await testDatabase();
   const owner = await buildAdministrator();

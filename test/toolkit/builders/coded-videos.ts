@@ -19,7 +19,7 @@ const shares = {
 } as const;
 
 export interface Coding {
-  /** The colour description of the stream; by default none. */
+  /** The colour description of the stream. By default the stream has no description. */
   says?: { primaries: string; transfer: string };
   matrix: keyof typeof shares;
   bits?: 8 | 10;

@@ -24,7 +24,7 @@ export interface SpaceOptions {
   archived?: boolean;
 }
 
-/** A space of a club, the last so far; by default for all students. */
+/** A space of a club, after the existing spaces. By default it is for all students. */
 export async function buildSpace(
   clubId: Id,
   {
@@ -139,7 +139,7 @@ export async function buildPost(
   return { id, publicId };
 }
 
-/** A student's file for a post that is ready and in no post; the bucket does not contain it. @returns its id */
+/** A student's file for a post. The file is ready, and no post uses it. The bucket does not contain the file. @returns its id */
 export async function buildPostFile(clubId: Id, studentId: Id): Promise<Id> {
   const id = newId();
   await (

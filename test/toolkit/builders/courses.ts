@@ -15,7 +15,7 @@ export interface TestCourse {
   publicId: string;
   title: string;
   moduleIds: Id[];
-  /** In the order of the classroom. */
+  /** The lessons in the order of the classroom. */
   lessons: TestLesson[];
 }
 
@@ -70,9 +70,9 @@ export async function buildCourse(
 }
 
 interface LessonOptions {
-  /** The first module of the course by default. */
+  /** The module of the lesson; by default the first module of the course. */
   moduleId?: Id;
-  /** The end of the module by default. */
+  /** The position of the lesson; by default the end of the module. */
   position?: number;
   title?: string;
   content?: string;

@@ -28,11 +28,11 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
-  /** An assignment of the lesson, with an extension for the student, who has handed in nothing. */
+  /** An assignment of the lesson with a later due date for the student, who has handed in nothing. */
   assignment: Id;
   /** The student's submission, for an assignment that was deleted; its first attempt waits for a review. */
   submission: Id;
-  /** The student's file, ready and not handed in. */
+  /** The student's file, which is ready and not handed in. */
   assignmentFile: Id;
   cohort: Id;
   /** A space for all students; the student is a member. */
@@ -46,7 +46,7 @@ export interface Records {
   ownersPostPublicId: string;
   /** The owner's comment on this post. */
   ownersComment: Id;
-  /** The student's file for a post; ready and in no post. */
+  /** The student's file for a post. The file is ready, and no post uses it. */
   postFile: Id;
   /** The student's report of the post. */
   report: Id;
@@ -93,17 +93,17 @@ export interface Records {
   mentorshipPublicId: string;
   /** The mentor of the mentorship. */
   mentor: Id;
-  /** The student's session, in 90 days. */
+  /** The student's session, which takes place in 90 days. */
   mentorshipSession: Id;
   /** A repository with the file and with a file that is not yet processed. The student has access. */
   repository: Id;
   repositoryPublicId: string;
-  /** The student's run in the automation; failed at its step. */
+  /** The student's run in the automation, which has failed at its step. */
   run: Id;
   suppression: string;
   /** The student's unsubscribe link of campaigns. */
   wayOut: string;
-  /** An award of points to the student, by hand. */
+  /** An award of points that an administrator gave to the student. */
   award: Id;
 }
 
@@ -234,7 +234,7 @@ async function furnishMentorships({ clubId, studentId, now }: Scene) {
 async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {
   const space = await buildSpace(clubId);
   await buildSpaceMembership(space, studentId);
-  // Callers choose the ids of their messages, and send only random ones.
+  // Callers choose the ids of their messages, and send only random ids.
   const write = async (author: object) => {
     const written = { club_id: clubId, ...author, body: 'Which knot?', created_at: now };
     const publicId = newId().slice(-12);
@@ -528,7 +528,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     last_message_at: now,
   });
   const turn = { ...asker, conversation_id: conversation };
-  // Clients choose the ids of their questions, and send only random ones.
+  // Clients choose the ids of their questions, and send only random ids.
   const question = await insert('agent_questions', {
     id: randomUUID(),
     ...turn,

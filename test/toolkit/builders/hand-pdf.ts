@@ -1,4 +1,4 @@
-/** PDFs written by hand, with structures that no PDF library writes. */
+/** PDFs written by hand, with structures that PDF libraries do not write. */
 
 export interface HandPage {
   /** The operators of its content. */
@@ -35,12 +35,12 @@ export function handPdf(
   return new Uint8Array(Buffer.from(`%PDF-1.7\n${text}trailer\n<< /Root 1 0 R /Size 999 >>\n`, 'latin1'));
 }
 
-/** @param dictionary its entries besides the length */
+/** @param dictionary the entries of the stream's dictionary besides the length */
 export function streamOf(content: string, dictionary = ''): string {
   return `<< /Length ${content.length} ${dictionary} >>\nstream\n${content}\nendstream`;
 }
 
-/** @returns operators that write each text at its position. @param words text, x, y, and the size if it is not 12 */
+/** @returns operators that write each text at its position. @param words the text, x, y, and the font size unless it is 12 */
 export function written(...words: readonly (readonly [text: string, x: number, y: number, size?: number])[]): string {
   return words
     .map(

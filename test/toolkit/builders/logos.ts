@@ -34,7 +34,7 @@ export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpu
   await movedFile(id);
 }
 
-/** Chooses the look of the club; absent parts get the standard. */
+/** Chooses the look of the club; absent parts get the default look. */
 export async function chooseLook(club: TestClub, look: Record<string, unknown>): Promise<void> {
   const { status, body } = await callsOf(club)('PUT', '/branding', look);
   if (status !== 200) throw new Error(`The look was refused: ${JSON.stringify(body)}`);

@@ -1,4 +1,4 @@
-/** Mentorships and their sessions, as rows only: no run is woken. */
+/** Mentorships and their sessions, as rows only. The builders wake no run. */
 import type {
   DatedHours,
   MentorshipStatus,
@@ -9,7 +9,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildMember } from './clubs.ts';
 
-/** All day, every day. */
+/** Hours that cover the whole day, every day. */
 export const allWeek: readonly WeeklyHours[] = [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({
   weekday,
   from: '00:00',
@@ -39,7 +39,8 @@ export interface TestMentorship {
   mentorId: Id;
 }
 
-/** A published mentorship of a new member: half an hour at each half hour in UTC, by default without notice and deadline. */
+/** A published mentorship of a new member: each half hour in UTC has a slot of half an hour. By default it has no notice period and no
+ * cancel deadline. */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {
   const source = await testDatabase();
   const [id, publicId] = [newId(), newId().slice(-12)];

@@ -67,7 +67,7 @@ export function jpeg(width = 2, height = 3): Buffer {
   ]);
 }
 
-/** Extended, with one frame; or with two as an animation. */
+/** A WebP in the extended format, with one frame, or with two frames as an animation. */
 export function webp(width = 2, height = 3, animated = false): Buffer {
   const le24 = (value: number) => Buffer.from([value & 255, (value >>> 8) & 255, (value >>> 16) & 255]);
   const le32 = (value: number) => Buffer.concat([le24(value), Buffer.from([value >>> 24])]);

@@ -59,7 +59,7 @@ interface QuestionOptions {
   imageIds?: readonly Id[];
 }
 
-/** A question that was accepted just now, by default in a new conversation. */
+/** A question that was accepted just now. By default its conversation is new. */
 export async function buildQuestion(
   {
     content = 'How long is the pause?',

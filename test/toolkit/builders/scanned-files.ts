@@ -1,4 +1,4 @@
-/** PDFs with pictures as pages, like a scanner's. */
+/** PDFs whose pages are pictures, as scanners write them. */
 import sharp from 'sharp';
 import { pdfOf } from './office-files.ts';
 

@@ -35,7 +35,7 @@ interface SourceOptions {
   passages?: readonly NewPassage[];
 }
 
-/** An indexed lesson or file; a new file by default. A pending source is due to be read. */
+/** A lesson or file in the index; by default a new file. If the source is pending, it is due to be read. */
 export async function buildSource(
   clubId: Id,
   { lessonId, mediaId: given, title = 'Handbook', status = 'ready', passages = [] }: SourceOptions = {},
@@ -102,7 +102,7 @@ export async function buildLessonSource(content: string, language: Language = 'e
   return buildSource(clubId, { lessonId: lesson.id, status: 'pending' });
 }
 
-/** A file of a new club's library, in the index and due to be read. @param bytes null: the store does not contain it */
+/** A file of a new club's library, in the index and due to be read. @param bytes null if the store does not contain the file */
 export async function buildFileSource(
   bytes: Uint8Array | string | null,
   { sizeBytes }: { sizeBytes?: number } = {},

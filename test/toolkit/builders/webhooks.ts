@@ -46,7 +46,7 @@ export async function buildSubscription(url: string, eventTypes?: readonly Event
 
 export interface TestWebhookDelivery extends Subscription {
   id: Id;
-  /** The `webhook-id` of its attempts. */
+  /** The `webhook-id` header of the delivery's attempts. */
   eventId: Id;
 }
 

@@ -16,19 +16,19 @@ import { testDeps } from '../stack/database.ts';
 
 interface Answering {
   model(): FakeModel;
-  /** The dependencies of steps. Its failpoint does nothing by default. */
+  /** The dependencies of steps. The failpoint does nothing by default. */
   deps(overrides?: Partial<AnswerDeps> & AnsweringOptions): Promise<AnswerDeps>;
   /** One step, at a time in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
-   * Runs one step of a question, by default a new one, while the model follows the scripts: the first script now, the others when it
-   * is asked again.
+   * Runs one step of a question, by default a new one, while the model follows the scripts: the first script now, and the later scripts
+   * when the model is called again.
    */
   answer(
     scripts: Script | readonly Script[],
     options?: StepOptions & { question?: TestQuestion },
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
-  /** The ends of answers in this test. */
+  /** The endings of answers in this test. */
   ended: AnswerReport[];
   notifications(): number;
 }

@@ -48,12 +48,12 @@ export async function notifyStreams(answerId?: Id): Promise<void> {
 interface Ending {
   status?: Exclude<AnswerStatus, 'generating'>;
   errorCode?: AnswerError;
-  /** Its last words, committed with the end. */
+  /** The last words of the answer, which are committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
   /** The cost of the model call in millionths of a US dollar. 0 means that there was no call. */
   cost?: bigint;
-  /** The tokens of that call. */
+  /** The tokens of the model call. */
   tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };
   at?: Date;
   notified?: boolean;
@@ -113,7 +113,7 @@ export async function endAnswer(
 export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
   endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
-/** Performs the upkeep step an hour after the end. */
+/** Performs the upkeep step at a time one hour after the end of the answer. */
 export async function deleteLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);

@@ -25,7 +25,7 @@ export interface Call {
   /** Sent unchanged instead of a JSON body. */
   raw?: string | Uint8Array | ReadableStream;
   headers?: Record<string, string>;
-  /** The address of the caller; by default each call has another address. */
+  /** The address of the caller; by default each call has a different address. */
   ip?: string;
 }
 
@@ -66,7 +66,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
   });
 }
 
-/** Starts the API at first use; it ends with the file. */
+/** Starts the API at first use. The API stops at the end of the test file. */
 export function testApi(): Promise<RunningApi> {
   running ??= start();
   return running;
@@ -138,7 +138,8 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message']);
 }
 
-/** The parts of an answer that a caller can see, except its request id and the time: equal answers reveal no difference. */
+/** The parts of an answer that a caller can see, except its request id and the time. If these parts are equal, the answers reveal no
+ * difference. */
 export function visible({ status, text, headers }: Answer): string {
   const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
   return JSON.stringify([status, text, fields]);
@@ -165,7 +166,7 @@ function holdAgainstContract(method: string, path: string, status: number, body:
   expect(faults, `${method} ${path} answered ${status} ${JSON.stringify(body)}`).to.deep.equal([]);
 }
 
-/** An address of 10.0.0.0/8, a new one each time, because rates are counted per address. */
+/** An address of 10.0.0.0/8, a new address for each call, because rates are counted per address. */
 export function someAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;

@@ -16,7 +16,7 @@ import { buildStudent, type TestClub } from '../builders/clubs.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** @param smtp the mail server or its replacement @returns real stores, and the platform's own sender */
+/** @param smtp the mail server or its replacement @returns the dependencies with real stores and the platform's own sender */
 export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDeps> {
   const { storage } = readConfig();
   return {

@@ -1,4 +1,4 @@
-/** Certificates for tests to start from, issued through the API. */
+/** Issues the certificates that tests start from, through the API. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -48,7 +48,7 @@ export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep
   }
 }
 
-/** The number of members by the rows: the tally `member_count` must equal it. */
+/** The number of members by the rows. The tally `member_count` must equal this number. */
 export async function countedMembers(spaceId: Id): Promise<number> {
   const [row] = await (
     await testDatabase()

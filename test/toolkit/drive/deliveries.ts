@@ -25,7 +25,7 @@ export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery
   await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
-/** Ends the lease of an attempt in flight now, by the database's clock, so that the test does not wait its 25 s. */
+/** Ends the lease of an attempt in flight now, by the database's clock, so that the test does not wait 25 s for the lease. */
 export async function endLease(deliveryId: Id): Promise<void> {
   await (
     await testDatabase()

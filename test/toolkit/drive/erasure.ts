@@ -22,7 +22,7 @@ export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
   while ((await eraseDue(from, now)).more);
 }
 
-/** A store that fails to erase these files. @param name the end of their keys, or the club in them */
+/** A store that fails to erase these files. @param name the suffix of the files' keys, or the club in the keys */
 export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away')) : storage.remove(key)),

@@ -17,13 +17,13 @@ export interface EventClient {
   raw(): string;
   /** The texts of all deltas so far, joined. */
   text(): string;
-  /** @returns the first event of this name, and waits for it @throws Error if the stream ends or after 15 s */
+  /** @returns the first event of this name, which the call waits for @throws Error if the stream ends or after 15 s */
   event(name: string): Promise<Received>;
   /** Resolves once the deltas have this many characters together. */
   textOf(length: number, timeoutMs?: number): Promise<string>;
   /** Resolves with the end of the body. */
   ended: Promise<'whole' | 'cut'>;
-  /** Stops reading until it is resumed. */
+  /** Stops reading until the test resumes the client. */
   pause(): void;
   resume(): void;
   /** Closes the connection. */
@@ -40,7 +40,7 @@ interface StreamCall {
 
 const open = new Set<IncomingMessage>();
 
-/** Closes the connections of all streams, like clients that leave. */
+/** Closes the connections of all streams, like clients that disconnect. */
 export function closeStreams(): void {
   for (const response of open) response.destroy();
 }

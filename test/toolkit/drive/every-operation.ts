@@ -22,7 +22,7 @@ export function operationOf(operationId: OperationId): ContractOperation {
 
 export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** The path with these parameters; other parameters name nothing that exists. */
+/** The path with these parameters; other parameters name records that do not exist. */
 export function pathOf(operation: ContractOperation, parameters: PathParameters = {}): string {
   const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

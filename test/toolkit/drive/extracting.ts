@@ -21,7 +21,7 @@ export function extracted(
     signal?: AbortSignal;
   } = {},
 ): Promise<Extraction> {
-  const own = new Uint8Array(typeof bytes === 'string' ? Buffer.from(bytes) : bytes); // transferred to the thread
+  const own = new Uint8Array(typeof bytes === 'string' ? Buffer.from(bytes) : bytes); // the bytes, which are transferred to the thread
   return extract(
     { kind: 'media', language: 'en', bytes: own, says },
     { onPage, signal, rules: { ...indexingRules, ...rules } },

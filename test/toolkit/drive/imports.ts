@@ -14,7 +14,7 @@ type ReportRow = RecordOf<'StudentImportRow'>;
 export const importsPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/student-imports`, ...further].join('/');
 
-/** Uploads a file as the club's owner. @param query such as `invite=true&delivery_ids=…` */
+/** Uploads a file of students as the club's owner. @param query such as `invite=true&delivery_ids=…` */
 export function upload(
   club: TestClub,
   file: string | Uint8Array,

@@ -34,7 +34,7 @@ export async function stepSource(
   return indexSource(await indexingDeps(deps), id, now, { beat, stop });
 }
 
-/** @param work runs after the source was read and before a result is recorded */
+/** @param work a function that runs after the source was read and before a result is recorded */
 export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> => ({
   async failpoint(place) {
     if (place === 'source_read') await work();

@@ -1,4 +1,4 @@
-/** A club whose events all arrive at a real receiver through a real worker, for the test over the event catalogue. */
+/** A club whose events all arrive at a real receiver through a real worker, for the test of the event catalogue. */
 import { expect } from 'chai';
 import { isSignedWith, type Receiver } from '../../../dev/clients/receiver.ts';
 import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
@@ -29,7 +29,8 @@ export interface ListeningClub extends TestClub {
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }
 
-/** @param receiver answers 200 to everything @returns a club with an endpoint there that subscribes to every type */
+/** @param receiver a receiver that answers every request with 200 @returns a club with an endpoint at this receiver that subscribes to
+ * every type */
 export async function openListeningClub(receiver: Receiver): Promise<ListeningClub> {
   const club = await buildClub();
   const path = `/${club.id}`;

@@ -6,7 +6,7 @@
 interface LoopHolds {
   /** Begins a new measurement. */
   begin(): void;
-  /** @returns the longest block since `begin`, in milliseconds */
+  /** @returns the longest time since `begin` that the thread was blocked, in milliseconds */
   longestMs(): number;
 }
 

@@ -34,7 +34,7 @@ export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[];
   };
 }
 
-/** Objects of a club in the store without a row: neither a file, nor an erasure, nor a running claim names them. */
+/** Objects of a club in the store that no row names: no file, no erasure and no running claim. */
 export async function orphansOf(club: { id: Id }): Promise<string[]> {
   const objects = await objectsOf(club);
   const rows = await (

@@ -102,11 +102,11 @@ const byName: Readonly<Record<string, RecordName>> = {
 export interface NamedRecord {
   /** The parameter's name; in a body the path of properties, such as `modules.lesson_ids`. */
   place: string;
-  /** The record of a furnished club for this location. */
+  /** The record of `buildFurnishedClub` for this location. */
   record: RecordName;
 }
 
-/** @returns the records that the path names below the club. @throws Error if a furnished club has no such record */
+/** @returns the records that the path names below the club. @throws Error if the club of `buildFurnishedClub` has no such record */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
     .filter((name) => !['clubId', 'reaction', 'language', 'template'].includes(name))
@@ -121,7 +121,7 @@ export function namedInPath({ path, pathParameters }: ContractOperation, kind: C
     });
 }
 
-/** @returns the record that a location in a query or body names. @throws Error if a furnished club has no such record */
+/** @returns the record that a location in a query or body names. @throws Error if the club of `buildFurnishedClub` has no such record */
 export function recordAt({ operationId, path }: ContractOperation, place: string): RecordName {
   if (place === 'file_ids' && path.includes('/posts')) return 'postFile';
   const record = byName[place] ?? byName[place.slice(place.lastIndexOf('.') + 1)];
@@ -138,8 +138,9 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 }
 
 /**
- * @returns the locations in the JSON body that name records. The `id` that a caller chooses for a new record is excluded. So are records of
- * a draft, which are judged when it is scheduled (test/api/campaigns.test.ts). Entering students and facts of a dry run are checked
+ * @returns the locations in the JSON body that name records. The `id` that a caller chooses for a new record is excluded. Records of a
+ * draft are excluded too, because the service checks them when the draft is scheduled
+ * (test/api/campaigns.test.ts). Entering students and facts of a dry run are checked
  * one by one (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {

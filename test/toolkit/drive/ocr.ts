@@ -19,7 +19,7 @@ export const ocrCommand = (mode: string, { takesPages = true } = {}): string[] =
   ...(takesPages ? ['{pages}'] : []),
 ];
 
-/** @param command {@link ocrCommand}, or a real one */
+/** @param command {@link ocrCommand}, or the command of a real program */
 export function ocrDeps(command: readonly string[], changed: Partial<OcrDeps> = {}): OcrDeps {
   const { workDirectory = tmpdir() } = changed;
   return {

@@ -18,7 +18,7 @@ export const readPage = (file: string): string => readFileSync(path.join(project
 export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
 
-/** @returns the requests of a page in their order: a block of `http` is one request with a body, or several without */
+/** @returns the requests of a page in their order: a block of `http` is one request with a body, or several requests without a body */
 export const examplesOf = (text: string): PageExample[] => blocksOf(text, 'http').flatMap(examplesIn);
 
 function examplesIn(block: string): PageExample[] {

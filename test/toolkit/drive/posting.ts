@@ -23,7 +23,7 @@ interface Posting {
   authority(): Authority;
   /** The egress, which resolves `receiver.test` and any other name to this machine. */
   dispatcher(): Egress['dispatcher'];
-  /** A receiver for `receiver.test` and 127.0.0.1 that answers like this. */
+  /** A receiver for `receiver.test` and 127.0.0.1 that gives this answer. */
   receiverThat(
     respond: Respond,
     certificate?: Certificate,

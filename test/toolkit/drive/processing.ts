@@ -1,4 +1,4 @@
-/** Files in processing: their steps, one after another, like their workflow. */
+/** Takes the steps of files in processing, one after another, as their workflow does. */
 import { tmpdir } from 'node:os';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';

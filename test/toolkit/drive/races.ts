@@ -1,4 +1,4 @@
-/** Simultaneous requests that all begin before one of them may continue. */
+/** Simultaneous requests that all begin before any of them continues. */
 import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -23,8 +23,8 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
 }
 
 /**
- * Locks the row that all of them need first, lets them queue for it in this order, and then releases them. Postgres grants a lock in
- * the order of the requests, unless two share it.
+ * Locks the row that all requests need first, lets the requests queue for the row in this order, and then releases it. Postgres
+ * grants a lock in the order of the requests, unless two share it.
  * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  * @returns the answers, in the same order
  * @throws Error if one of them does not wait for the lock
@@ -47,7 +47,7 @@ export async function inThisOrder<Begin extends readonly (() => Promise<unknown>
 }
 
 /**
- * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that other transactions find it
+ * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that other transactions run while it is
  * uncommitted.
  */
 export async function withOpenTransaction(

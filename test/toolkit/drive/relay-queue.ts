@@ -82,7 +82,7 @@ export function useRelayQueue() {
       db.transaction((tx) =>
         recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
       ),
-    /** Inserts this many facts of the club simultaneously, all due from then on. */
+    /** Inserts this many facts of the club simultaneously, all due immediately. */
     recordMany: (clubId: Id, count: number, priority: Priority = 1, agoMs = 0) =>
       source.query(
         `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority, due_at)

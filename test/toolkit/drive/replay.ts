@@ -11,7 +11,7 @@ const format = proto.temporal.api.history.v1.History;
 
 const directory = fileURLToPath(new URL('../../replay', import.meta.url));
 
-/** Replaces the process names in a history. */
+/** Replaces the names of processes in a history. */
 export const recorder = 'recorder';
 
 interface CommittedHistory {
@@ -39,7 +39,7 @@ export function isCommitted(type: string, scenario: string): boolean {
   return existsSync(fileOf(type, scenario));
 }
 
-/** @throws Error if a machine-specific value is still in it */
+/** @throws Error if the history still contains a machine-specific value */
 export function commitHistory(type: string, scenario: string, history: History): void {
   const text = JSON.stringify(readableHistory(history), undefined, 2);
   for (const mark of [os.hostname(), os.homedir(), process.cwd()]) {

@@ -93,14 +93,15 @@ export async function noEndpointsOf({ club, webhooks }: EndpointScene): Promise<
   return [newId(), foreign.endpoint.id, deleted.id];
 }
 
-/** Ids that are not deliveries of the endpoint: an unknown id, another club's, and another endpoint's. */
+/** Ids that are not deliveries of the endpoint: an unknown id, a delivery of another club, and a delivery of another endpoint. */
 export async function noDeliveriesOf({ club, subscription }: EndpointScene): Promise<Id[]> {
   const foreign = await buildWebhookDelivery(await buildSubscription(publicUrl));
   const neighbour = { ...subscription, endpoint: await buildEndpoint(club.id, publicUrl) };
   return [newId(), foreign.id, (await buildWebhookDelivery(neighbour)).id];
 }
 
-/** Requests that queue at an endpoint. All of them begin and wait for the row of the endpoint in this order before the first continues. */
+/** Requests that queue for the row of an endpoint. All requests begin and wait for the row in this order before the first request
+ * continues. */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,
   begin: Begin,

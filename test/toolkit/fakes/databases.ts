@@ -16,7 +16,7 @@ export function databaseOf(tx: Transaction): Database {
   return new Database(source as unknown as DataSource, { notify() {} });
 }
 
-/** @returns the same database with a count of its transactions, because a second try reveals a deadlock */
+/** @returns the same database with a count of its transactions; a repeated transaction reveals a deadlock */
 export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, parameters) => {
@@ -83,7 +83,7 @@ export function watching(database: Database, look: (tx: Transaction) => Promise<
   return new Database(source, database.notifier);
 }
 
-/** @returns the same database with this lock timeout */
+/** @returns the same database, whose transactions have this lock timeout */
 export function impatient(db: Database, lockTimeoutMs: number): Database {
   const source = instead(db.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {
@@ -121,7 +121,7 @@ export function observing(db: Database, onStatement: (statement: Sql) => unknown
 
 type Call = (...parameters: unknown[]) => unknown;
 
-/** @returns the same object with one method replaced by `how` */
+/** @returns the same object, whose method of this name is replaced by `how` */
 function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
   return new Proxy(object, {
     get(target, key) {

@@ -1,4 +1,4 @@
-/** A name server for tests: UDP on the loopback, answering A, AAAA and TXT questions from a function. */
+/** A name server for tests: UDP on the loopback, which answers A, AAAA and TXT questions by a function. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -18,8 +18,8 @@ const typeTxt = 16;
 const cannotTell = 2;
 const noSuchName = 3;
 
-/** The data of a name: addresses or texts. Undefined: the name does not exist. `failure`: the server reports an error. `silence`: no
- * answer. */
+/** The data of a name: addresses or texts. With undefined the name does not exist. With `failure` the server reports an error. With
+ * `silence` it does not answer. */
 type Known = readonly string[] | { texts: readonly string[] } | 'failure' | 'silence' | undefined;
 
 export async function startNameServer(answer: (name: string) => Known): Promise<NameServer> {

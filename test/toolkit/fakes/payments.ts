@@ -1,4 +1,4 @@
-/** A payment processor without a network, for tests of its surroundings. */
+/** A payment processor without a network, for tests of the code that calls it. */
 import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
 
 /** @param outcomes the outcomes of its charges, in order; all later charges are paid */

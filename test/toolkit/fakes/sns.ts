@@ -26,7 +26,7 @@ export interface FakeSns {
   post: (message: Partial<SnsMessage>) => string;
 }
 
-/** @param validFrom the begin of the certificate's validity of two days */
+/** @param validFrom the beginning of the certificate's validity, which lasts two days */
 export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<FakeSns> {
   const keys = await webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({

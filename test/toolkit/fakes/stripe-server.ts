@@ -1,6 +1,7 @@
 /**
  * A server with Stripe's API for this service's calls, and Stripe's documented idempotency keys. Every later call under a key gets the
- * first call's answer, whatever it was. A different body under the same key, and a call during the first call, are refused.
+ * answer to the first call, even if that answer was an error.
+ * A different body under the same key, and a call during the first call, are refused.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -11,13 +12,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Fate =
   | 'paid'
   | 'declined'
-  /** Charged; the connection is cut before the answer, and the server is down from then on. */
+  /** The customer is charged. The connection is cut before the answer, and then the server is down. */
   | 'cut_after_charge'
-  /** The connection is cut before the charge, and the server is down from then on. */
+  /** The connection is cut before the charge, and then the server is down. */
   | 'cut_before_charge'
-  /** A 500 without a charge; stored under the key, like Stripe does. */
+  /** The answer is a 500 without a charge. It is stored under the key, as Stripe does. */
   | 'error'
-  /** Charged, but answered with 500. */
+  /** The customer is charged, but the answer is a 500. */
   | 'error_after_charge'
   | 'processing';
 
@@ -34,7 +35,7 @@ interface TestPayment {
 
 export interface StripeServer {
   url: string;
-  /** The secret key that it requires. */
+  /** The secret key that the server requires. */
   secretKey: string;
   /** All payments, paid or not. */
   payments: TestPayment[];

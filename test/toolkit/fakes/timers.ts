@@ -1,9 +1,10 @@
-/** Time under the test's control: timers that fire only on request, and clocks that stand still. */
+/** Time under the test's control: timers that fire only when the test requests it, and clocks that stand still. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';
 
-/** Stops all timers except on request. Sockets continue to work, and so does all code that waits for them. @returns moves the time */
+/** Stops all timers until the test makes them fire.
+ * Sockets continue to work, and so does all code that waits for them. @returns moves the time */
 export async function withTimersStopped(
   work: (advance: (milliseconds: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -65,17 +66,17 @@ function stopClock(now = Date.now()): { now: number; pass: (milliseconds: number
   };
 }
 
-/** @returns the `Retry-After` for a caller who may come back in the next minute of the clock */
+/** @returns the `Retry-After` for a caller who may call again in the next minute of the clock */
 export function secondsToNextMinute(now: number): number {
   return Math.ceil((60_000 - (now % 60_000)) / 1_000);
 }
 
-/** Longer than any test runs; the longest possible timer. */
+/** The length of the longest possible timer, which is longer than any test runs. */
 const neverMs = 2 ** 31 - 1;
 
 /**
- * Stops all timers of this process of at least this length: polls, heartbeats and timeouts never come. The results that `work` waits for
- * then have another cause, on any machine. Libraries that stored the timer functions earlier are not affected.
+ * Stops all timers of this process of at least this length: polls, heartbeats and timeouts never come. If `work` then gets its results,
+ * a timer was not the cause, on any machine. Libraries that stored the timer functions earlier are not affected.
  */
 export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>): Promise<T> {
   const { setTimeout: after, setInterval: every } = globalThis;

@@ -11,7 +11,7 @@ import type { Certificate } from '../../../dev/stack/certificates.ts';
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 86_400_000;
 
-/** A self-signed certificate. @param notBefore the begin of its validity of two days */
+/** A self-signed certificate. @param notBefore the beginning of the certificate's validity, which lasts two days */
 export async function selfSigned(name: string, notBefore = new Date(Date.now() - day)): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -38,7 +38,7 @@ interface ReceivedRequest {
 
 export interface Receiver {
   port: number;
-  /** Every request so far. */
+  /** All requests that the receiver got so far. */
   requests: ReceivedRequest[];
   /** The number of accepted connections. */
   connections(): number;

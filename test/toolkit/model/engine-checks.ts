@@ -14,7 +14,7 @@ import { day, type ModelEndpoint } from './webhook-model.ts';
 /** The engine records an answer when it arrives, so the delay depends on the machine. */
 const recordedWithinMs = 5_000;
 
-/** Adopts times that came slightly later than in the model, so that the model continues from them. */
+/** Copies times of the engine that are slightly later than the model's times, so that the model continues from them. */
 export async function expectAsInModel(engine: WebhookEngine, { source }: Database): Promise<void> {
   const rows = await source.manager.find(Deliveries);
   expect(rows.length, 'deliveries').to.equal(engine.model.deliveries.size);
@@ -102,7 +102,7 @@ function compareEndpoint(
   take(model, 'failingSince', shown.failing_since === undefined ? null : new Date(shown.failing_since));
   // The end of a wait is visible only during the wait.
   if (shown.hold_until !== undefined) take(model, 'holdUntil', new Date(shown.hold_until));
-  else expect(model.holdUntil ?? 0, 'a wait that the record does not show').to.be.at.most(engine.now);
+  else expect(model.holdUntil ?? 0, 'the record does not show this wait').to.be.at.most(engine.now);
 }
 
 function take<Key extends string>(model: { [K in Key]: number | null }, key: Key, actual: Date | null): void {

@@ -104,7 +104,7 @@ export class SourceIndexModel {
     this.files = files.map(({ id }) => ({ id, title: 'a', ready: true, archived: false }));
   }
 
-  /** Updates the required items. @param changed items whose words have changed @returns the items that indexing must read */
+  /** Updates the required items. @param changed items whose words have changed @returns the items that indexing must now read */
   settle(changed: readonly Id[]): Id[] {
     const before = this.index;
     this.index = new Map(
@@ -166,7 +166,7 @@ export async function changeFile(clubId: Id, id: Id, set: string, values: readon
   });
 }
 
-/** The item at this index. The model and the club have equally many items. @throws Error if no item has this index */
+/** The item at this index. The model and the club have the same number of items. @throws Error if no item has this index */
 function at<T>(all: readonly T[], place: number): T {
   const one = all[place];
   if (one === undefined) throw new Error(`No item has the index ${place}.`);

@@ -15,9 +15,9 @@ export class UploadModel {
   stored: Buffer | undefined;
   status: 'uploading' | 'processing' | 'ready' | 'failed' = 'uploading';
   removed = false;
-  /** Whether the store must still erase the file. */
+  /** Whether the store still has to erase the file. */
   due = false;
-  /** The expiry if the file is not shown. */
+  /** The time at which the file expires if no question shows it. */
   keptUntil = Number.POSITIVE_INFINITY;
   /** After this time no upload can arrive, and the record of an erased file is deleted. */
   readonly lastArrival: number;
@@ -60,7 +60,7 @@ export class UploadModel {
     if (this.stays) this.keptUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** @param isErased whether the store erases it immediately */
+  /** @param isErased whether the store erases the file immediately */
   remove(isErased: boolean, now: number): void {
     if (this.removed) return;
     this.removed = true;

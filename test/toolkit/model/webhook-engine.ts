@@ -27,7 +27,7 @@ const timeLimitMs = 15 * second;
 const shortestWaitMs = second;
 /** After this many steps a run continues as new. */
 const stepsOfARun = 20;
-/** More rounds than any sequence needs at one time. */
+/** A limit of rounds that is larger than any sequence needs at one time. */
 const maxRounds = 3_000;
 
 interface Posted {
@@ -52,9 +52,9 @@ interface Flight {
   /** Its lease has expired, so another worker may have started it again. */
   stalled: boolean;
   reply(reply: Reply): Promise<void>;
-  /** The worker dies before the answer; its lease runs out. */
+  /** The worker dies before the answer, and the lease of the attempt expires. */
   die(): Promise<void>;
-  /** The lease ends under a living worker, and its activity runs again elsewhere. */
+  /** The lease expires although the worker is alive, and the activity runs again in another worker. */
   stall(): Promise<void>;
 }
 
@@ -70,9 +70,9 @@ export class WebhookEngine {
   readonly flights: Flight[] = [];
   /** The response of the receivers from now on; undefined if they do not answer yet. */
   mood: Reply | undefined = { says: 'ok' };
-  /** The next wakes are lost. */
+  /** The engine loses the next wakes. */
   losing = false;
-  /** Facts and wakes stay in the queue. */
+  /** The engine leaves facts and wakes in the queue. */
   relayAway = false;
   /** Whether a wake was lost. If none was lost, the sweeper has nothing to do. */
   lossy = false;
@@ -82,7 +82,7 @@ export class WebhookEngine {
   private readonly deps: VaultDeps;
   private readonly time: VirtualTime;
   private readonly temporal: SimulatedTemporal;
-  /** Steps that have neither ended nor posted. */
+  /** Steps that have neither ended nor posted a request. */
   private readonly underWay: Promise<unknown>[] = [];
 
   private constructor(
@@ -106,7 +106,7 @@ export class WebhookEngine {
     });
   }
 
-  /** @param time installed, at its beginning */
+  /** @param time the simulated time, which is installed and at its beginning */
   static async open(deps: VaultDeps, clubId: Id, time: VirtualTime): Promise<WebhookEngine> {
     return new WebhookEngine(deps, clubId, time, await simulatedWorkflows());
   }
@@ -136,7 +136,7 @@ export class WebhookEngine {
     }
   }
 
-  /** Runs every task and activity that is due now. @returns whether there were any */
+  /** Runs every task and activity that is due now. @returns whether it ran any task or activity */
   private async act(): Promise<boolean> {
     const actions = this.temporal.actions([worker], () => 0);
     for (const action of actions) {
@@ -191,12 +191,12 @@ export class WebhookEngine {
     return rescueOverdue(this.db, new Date(this.now));
   }
 
-  /** A second step of a delivery beside its workflow: a repeated activity. */
+  /** Runs a second step of a delivery beside its workflow, as a repeated activity does. */
   async stepBeside(deliveryId: Id): Promise<void> {
     const looksAt = this.looksAt('webhookDelivery', deliveryId);
     if (looksAt !== undefined && looksAt > 0) {
       this.start('webhookDelivery', deliveryId);
-      await this.act(); // the task requests a step
+      await this.act(); // the task that requests a step
     }
     for (const action of this.temporal.actions([worker], () => 0)) await action.run();
     await this.attempt(deliveryId, this.now, () => {});

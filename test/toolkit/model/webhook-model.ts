@@ -25,7 +25,7 @@ export interface ModelEndpoint {
   holdUntil: number | null;
   /** The number of consecutive armings; above 0 the endpoint is throttled. */
   armings: number;
-  /** The index of the last arming in the sequence. */
+  /** The index in the sequence at which the breaker was last armed. */
   armedAt: number;
   /** Newest first, with the end of the second secret's validity. */
   secrets: string[];
@@ -35,14 +35,14 @@ export interface ModelEndpoint {
 export interface ModelAttempt {
   kind: Kind;
   startedAt: number;
-  /** The index of its beginning in the sequence. */
+  /** The index in the sequence at which the attempt began. */
   moment: number;
   onSchedule: boolean;
   /** Whether the gate released it while the endpoint was throttled. */
   admitted: boolean;
-  /** Whether its worker died or counts as dead. */
+  /** Whether the worker of the attempt died or counts as dead. */
   cutOff: boolean;
-  /** Whether it must be repeated after an interruption. */
+  /** Whether the attempt must be repeated after an interruption. */
   wanted: boolean;
 }
 
@@ -127,7 +127,7 @@ export class WebhookModel {
     });
   }
 
-  /** The body is about to be sent, or would be sent if its number had not been interrupted too often. */
+  /** The body is about to be sent, or would be sent if the attempt with its number had not been interrupted too often. */
   began(id: Id, kind: Kind, now: number): ModelAttempt {
     const delivery = this.delivery(id);
     const endpoint = this.endpoint(delivery.endpointId);
@@ -183,7 +183,7 @@ export class WebhookModel {
     else this.failed(delivery, attempt, reply.says === 'retry' ? reply.seconds : 0, true);
   }
 
-  /** After the fourth interruption the number counts as a failed attempt. It does not count against the endpoint. */
+  /** After the fourth interruption, the attempt with this number counts as failed for the delivery, but not for the endpoint. */
   gaveUp(id: Id): void {
     const delivery = this.delivery(id);
     expectThat(delivery.interruptions === 4, `a number given up after ${delivery.interruptions} interruptions`);

@@ -16,7 +16,7 @@ const startTimeoutMs = 60_000;
 interface ApiProcess {
   /** The port of its file listener. */
   filesPort: number;
-  /** Ends it as a crash would. */
+  /** Ends the process as a crash would. */
   kill(): Promise<void>;
 }
 
@@ -65,11 +65,11 @@ async function killed(child: Child): Promise<void> {
 }
 
 interface Line {
-  /** `http://127.0.0.1:<port>`, like the address of a load balancer. */
+  /** `http://127.0.0.1:<port>`, which replaces the address of a load balancer. */
   url: string;
   /** Sends new connections to this port. @param bytes the number of bytes before the proxy stalls */
   leadTo(port: number, bytes?: number): void;
-  /** The number of forwarded bytes since then. */
+  /** The number of bytes that the proxy forwarded since the last `leadTo`. */
   passed(): number;
   /** Closes the client's side of every connection. The other side notices only after `hangUp`. */
   cut(): void;

@@ -22,7 +22,7 @@ import { testDeps } from './database.ts';
 export interface ServedApp {
   /** `http://127.0.0.1:<port>`, for callAt. */
   base: string;
-  /** All lines of its log so far. */
+  /** All lines of the API's log so far. */
   log: string[];
   close(): Promise<void>;
 }

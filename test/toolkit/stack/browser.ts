@@ -10,7 +10,7 @@ const height = 800;
 
 /**
  * Call it in a `describe`: starts Chromium before its tests and ends it after them; pages end with their test.
- * @returns opens a page in a separate session, for use inside the tests
+ * @returns a function that opens a page in a separate session, for use inside the tests
  */
 export function useBrowser(): (width: number) => Promise<Page> {
   let browser: Browser | undefined;

@@ -60,7 +60,7 @@ function databaseUrl(name: string): Secret {
   return new Secret(url.href);
 }
 
-/** Tables that change independently of a request: with each call, or with the first process that starts. */
+/** Tables that change independently of the tested request: each call changes them, or the first process that starts. */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 
 /** The number of rows of each table, which a refused request must not change. */

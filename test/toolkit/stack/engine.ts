@@ -10,13 +10,13 @@ interface Engine {
   /** Starts the worker in this process, for tests that kill no process; see {@link useWorker}. */
   startWorkerHere: ReturnType<typeof useWorker>;
   temporal(): Client;
-  /** A receiver that is stopped after the tests; it answers 200 by default. */
+  /** A receiver that is stopped after the tests. By default it answers with 200. */
   receiver: Delivering['receiver'];
   /** The newest run of a delivery. */
   runOf(deliveryId: string): WorkflowHandle;
 }
 
-/** Call it in a `describe`; what it returns is for use inside the tests. */
+/** Call it in a `describe`; the returned functions are for use inside the tests. */
 export function useEngine(): Engine {
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();

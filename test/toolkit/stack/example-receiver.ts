@@ -76,8 +76,8 @@ export interface RunningExample {
 }
 
 /**
- * @param secret passed in its environment
- * @throws Error if it does not compile, or ends before it listens
+ * @param secret the variables that are passed in its environment
+ * @throws Error if the receiver does not compile, or ends before it listens
  */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'example-'));

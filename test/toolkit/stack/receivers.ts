@@ -9,13 +9,13 @@ import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
-/** Shorter than the 15 s of production, so that a silent receiver costs a test only this time. */
+/** The time limit of an attempt. It is shorter than the 15 s of production, so that a silent receiver delays a test only this long. */
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
   /** The step's real dependencies. Waits have the values of the table (jitter 0.5) by default. */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
-  /** A receiver that is stopped after the tests of the `describe`; it answers 200 by default. */
+  /** A receiver that is stopped after the tests of the `describe`. By default it answers with 200. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 

@@ -35,7 +35,7 @@ export interface SkippedEngine {
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
   /** An endpoint of a new club, at a receiver that answers like this; 200 by default. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
-  /** The first run of a delivery. */
+  /** The first run of a delivery's workflow. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
   /** The run of a gate that no delivery has woken. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
@@ -49,9 +49,9 @@ export interface SkippedEngine {
   gateOf(subscription: Subscription): GateHandle;
   /** The ends of the deliveries, in order. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
-  /** Called and awaited before each step of a gate. */
+  /** A function that is called and awaited before each step of a gate. */
   beforeGate: (endpointId: string) => Promise<void>;
-  /** From 0 up to 1, for the jitter of the waits. */
+  /** The random number from 0 up to 1 for the jitter of the waits. */
   random: number;
 }
 
@@ -97,7 +97,7 @@ export function useSkippedEngine(): () => SkippedEngine {
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: uncached, activities, maxCachedWorkflows: 0 }));
     engine = createdEngine;
   });
-  beforeEach('set the engine right', () => {
+  beforeEach('reset the engine', () => {
     if (engine) Object.assign(engine, initial);
   });
 

@@ -18,7 +18,7 @@ import { testStack } from './stack.ts';
 let store: ObjectStore | undefined;
 let client: S3Client | undefined;
 
-/** @returns the product's object store, opened at first use; it closes with the file */
+/** @returns the product's object store, which is opened at first use and closed at the end of the test file */
 export async function testObjectStore(): Promise<ObjectStore> {
   await testStack();
   if (store) return store;
@@ -26,7 +26,8 @@ export async function testObjectStore(): Promise<ObjectStore> {
   return (store = createObjectStore(readConfig().storage));
 }
 
-/** Closes store and client; the next use opens new ones. Needed after a test has moved the clock, because both store their offset from the server's clock. */
+/** Closes store and client; the next use opens new ones. A test that has moved the clock must call this, because store and client
+ * remember their offset from the server's clock. */
 export function closeStorage(): void {
   closeStore();
   closeClient();

@@ -8,7 +8,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 
-/** Starts the server and ends it after the end of this process, in any case. */
+/** Starts the server, and makes sure that the server ends after this process, however this process ends. */
 const guarded = fileURLToPath(new URL('../../../dev/components/while-parent-lives.sh', import.meta.url));
 
 const startTimeoutMs = 60_000;
@@ -49,8 +49,9 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. The run
- * then never continues. The real server has no such fault. A test that fails after this fault is repeated once, which the reporter prints
+ * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. In
+ * this case the run never continues.
+ * The real server has no such fault. A test that fails after this fault is repeated once, which the reporter prints
  * (test/run/reporter.cjs). No other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';

@@ -22,7 +22,7 @@ export interface ExportedSpan {
 
 /**
  * Call it in a `describe`: tracing is on during its tests.
- * @param now Unix milliseconds, for the age of causes
+ * @param now the time in Unix milliseconds, from which the age of causes is computed
  * @param reportLosses receives the owners of lost spans; in these tests no span is lost
  * @returns the spans that have ended since the last test began
  */

@@ -76,13 +76,13 @@ export interface ObservedWorker {
 export interface WorkerProcess extends ObservedWorker {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Sends the process a signal and waits for its end. @returns the exit, and the milliseconds until it */
+  /** Sends the process a signal and waits for its end. @returns the exit of the process, and the milliseconds until the exit */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
   /** Its log so far. */
   log(): string;
 }
 
-const startTimeoutMs = 60_000; // Some seconds, and many on a busy machine.
+const startTimeoutMs = 60_000; // The time limit of a start, which takes some seconds, and many on a busy machine.
 
 /**
  * Call it in a `describe`. Runs of earlier files are ended first, so that workers find only this file's runs. Workers that still run are
@@ -174,7 +174,7 @@ async function killed(child: Child): Promise<void> {
   try {
     process.kill(child.pid, 'SIGKILL');
   } catch {
-    return; // It has ended already.
+    return; // The worker has ended already.
   }
   await child.exited;
 }
@@ -189,7 +189,7 @@ export async function endLeftRuns(): Promise<void> {
     await workflow
       .getHandle(workflowId, runId)
       .terminate()
-      .catch(() => {}); // The run may have ended meanwhile.
+      .catch(() => {}); // The run may have ended since the list was read.
   }
   await connection.close();
 }

@@ -75,7 +75,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['3fff::1', 'reserved'],
   ['2001:2::1', 'benchmarking'],
   ['2001:20::1', 'orchid2'],
-  // IPv6 addresses that embed an IPv4 address, a private and a public one each.
+  // IPv6 addresses that embed an IPv4 address. Each form has a private and a public address.
   ['::ffff:127.0.0.1', 'ipv4Mapped'],
   ['::ffff:7f00:1', 'ipv4Mapped'],
   ['::ffff:8.8.8.8', 'ipv4Mapped'],
@@ -116,7 +116,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['', 'invalid'],
 ];
 
-describe('classification of addresses: only public ones are allowed', () => {
+describe('classification of addresses, of which only public addresses are allowed', () => {
   for (const [address, expected] of addresses) {
     it(`${address || '(empty)'} is ${expected}`, () => {
       expect(classifyAddress(address)).to.equal(expected);

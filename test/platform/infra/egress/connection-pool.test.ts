@@ -23,7 +23,7 @@ import {
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-/** Connections without an idle limit that a slow machine could reach. */
+/** Limits of connections whose idle limit is so long that a slow machine cannot reach it. */
 const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -182,7 +182,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests[2]).to.deep.equal(receiver.requests[1]);
   });
 
-  it('repeats the request over a new connection, not over another idle connection', async () => {
+  it('repeats the request over a new connection, and not over another idle connection', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number <= 2 || receiver.connections() > 2) ok(socket, request, number);
       else socket.destroy();
@@ -238,7 +238,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests, 'The request was not sent a second time.').to.have.length(2);
   });
 
-  it('ignores the abort of a finished request on the same connection', async () => {
+  it('ignores the abort of a finished request while the same connection serves the next request', async () => {
     const receiver = await receiverThat(
       respondWith('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     );

@@ -9,7 +9,7 @@ import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.
 import { expect } from 'chai';
 import { mock } from 'node:test';
 
-/** Resolves every name to a public address, so only the form of a URL or its literal address can be refused. */
+/** Resolves every name to a public address, so that a URL can be refused only for its form or its literal address. */
 const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];
 
 const loopback = ['127.0.0.0/8'];
@@ -433,7 +433,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('resolves a name without delay while the name server of twenty others does not answer', async () => {
+  it('resolves a name without delay while the name server of twenty other names does not answer', async () => {
     const server = await startNameServer((name) => (name.endsWith('.silent.test') ? 'silence' : ['93.184.215.14']));
     const resolve = dnsResolver([server.address]);
     const names = Array.from({ length: 20 }, (_, index) => `${index}.silent.test`);

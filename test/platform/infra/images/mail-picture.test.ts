@@ -49,11 +49,7 @@ describe('the picture of an image for e-mails', () => {
       gifOf({ width: 40, height: 20, pictures: 3 }).then((gif) => sharp(gif, { animated: true }).webp().toBuffer()),
       ['image/gif', 40, 20, false],
     ],
-    [
-      'an animated PNG, of which the first frame remains',
-      apngOf({ width: 40, height: 20 }),
-      ['image/jpeg', 40, 20, true],
-    ],
+    ['an animated PNG whose first frame remains', apngOf({ width: 40, height: 20 }), ['image/jpeg', 40, 20, true]],
     ['an animation of more than 500 frames', gifOf({ width: 4, height: 4, pictures: 501 }), ['image/png', 4, 4, true]],
     [
       'an animation of more than 50 megapixels',

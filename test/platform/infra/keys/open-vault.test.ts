@@ -97,13 +97,13 @@ describe('the key vault at process start', () => {
       expect(row?.key).to.deep.equal(addressKeyOf(createVault(one), email));
     });
 
-    it('is found from students of an older release, whichever key is current then', async () => {
+    it('is derived from the students of an older release, whichever key is current', async () => {
       const { email } = await hashedUnder(two);
       const vault = await readVault(db, keysOf(one, three, two));
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('is found from the newest students if the key changed before a lasting key existed', async () => {
+    it('is derived from the newest students if the key changed before a lasting key existed', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
       expect(addressKeyOf(await readVault(db, keysOf(one)), email)).to.deep.equal(
@@ -119,7 +119,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('is not chosen without a student if one of several keys hashed suppressions', async () => {
+    it('is not chosen if no student exists and one of several keys hashed suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -180,7 +180,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name the hashes of students that no given key made', async () => {
+    it('name the columns of student hashes that no given key made', async () => {
       await hashedUnder(three);
       expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -188,7 +188,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name columns whose newest values open under no key if there is no student, and store no lasting key', async () => {
+    it('name columns whose newest values open under no key, and store no lasting key, if no student exists', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -263,7 +263,7 @@ describe('the key vault at process start', () => {
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
-    it('finds the values of a missing key behind them', async () => {
+    it('finds the values of a missing key that follow these old values', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
@@ -283,7 +283,7 @@ describe('the key vault at process start', () => {
     });
   });
 
-  it('can be checked before a start, without any change', async () => {
+  it('can be checked before a start, without a change to the database', async () => {
     await hashedUnder(one);
     const { database } = await testConfig();
     expect(await keyMistakes({ database, ...keysOf(one) })).to.deep.equal([]);

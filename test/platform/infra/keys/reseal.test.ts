@@ -203,7 +203,7 @@ describe('reseal', () => {
     expect(texts[`webhook_endpoints.secret ${endpointId}`]).to.equal(secret);
   });
 
-  it('skips a row that is deleted meanwhile', async () => {
+  it('skips a row that is deleted during the run', async () => {
     const { endpointId } = await buildAll(old);
     const ended = await resealBeside((tx) => tx.run(sql`DELETE FROM webhook_endpoints WHERE id = ${endpointId}`));
     expect(ended).to.deep.equal({ ...nothing, resealed: 5 });

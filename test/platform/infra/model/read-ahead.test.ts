@@ -22,7 +22,7 @@ describe('readAhead', () => {
     expect(read).to.deep.equal([1, 2, 3, 'cut']);
   });
 
-  it('reads at most its bound ahead of the reader', async () => {
+  it('reads ahead of the reader by at most its limit', async () => {
     let producedItems = 0;
     async function* source() {
       for (; producedItems < 100;) yield ++producedItems;

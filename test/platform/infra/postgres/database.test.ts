@@ -106,7 +106,7 @@ describe('violates', () => {
 });
 
 describe('the notifier', () => {
-  it('merges calls during a NOTIFY in flight into one further NOTIFY', async () => {
+  it('sends one further NOTIFY for all calls that arrive while a NOTIFY is in flight', async () => {
     const source = await testDatabase();
     const statements: string[] = [];
     let finish: () => void = () => {};

@@ -12,7 +12,7 @@ describe('prepared', () => {
     db = new Queries((await testDatabase()).manager);
   });
 
-  it('gives each named value its parameter, whatever the order of the values', async () => {
+  it('assigns each named value its parameter, in any order of the values', async () => {
     const select = prepared<{ first: string; second: number }, { first: string; second: number }>(
       'prepared_test_order',
       (value) => `SELECT ${value.second}::int AS second, ${value.first}::text AS first`,
@@ -33,7 +33,7 @@ describe('prepared', () => {
     );
   });
 
-  it('leaves casts, strings and comments of the text alone', async () => {
+  it('does not change casts, strings and comments of the text', async () => {
     const select = prepared<{ text: string; list: string[] }, { n: number; ids: readonly string[] }>(
       'prepared_test_text',
       (value) => `SELECT ':n $1 ::' || ${value.n}::int::text AS text, -- :ids $2
@@ -42,7 +42,7 @@ describe('prepared', () => {
     expect(await select(db, { n: 1, ids: ['a', 'b'] })).to.deep.equal([{ text: ':n $1 ::1', list: ['a'] }]);
   });
 
-  it('refuses values without a name that the text uses', async () => {
+  it('refuses values that lack a name that the text uses', async () => {
     const select = prepared<object, { clubId: string; id: string }>(
       'prepared_test_missing',
       (value) => `SELECT ${value.clubId}::text, ${value.id}::text`,
@@ -61,7 +61,7 @@ describe('prepared', () => {
     expect(failure).to.equal('Statement prepared_test_unused does not use id');
   });
 
-  it('lets the compiler refuse a name that no value has', () => {
+  it('makes the compiler refuse a name that is missing in the values', () => {
     // @ts-expect-error `club` is not a name of the values
     prepared<object, { clubId: string }>('prepared_test_unknown', (value) => `SELECT ${value.club}::text`);
   });

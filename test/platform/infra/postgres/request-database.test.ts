@@ -33,13 +33,13 @@ describe('RequestDatabase', () => {
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['changed', 'changed']);
   });
 
-  it('leaves nothing of a request that is rolled back', async () => {
+  it('stores nothing of a request that is rolled back', async () => {
     await rename('changed');
     await db.rollback();
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['before', 'before']);
   });
 
-  it('leaves nothing of work that throws, and begins a new transaction for the next work', async () => {
+  it('stores nothing of work that throws, and begins a new transaction for the next work', async () => {
     const failed = await db
       .transaction(async (tx) => {
         await tx.run(sql`UPDATE clubs SET name = 'half' WHERE id = ${clubId}`);
@@ -72,7 +72,7 @@ describe('RequestDatabase', () => {
     expect(await nameSeenBy(pool)).to.equal('first');
   });
 
-  it('repeats work that a deadlock ended, five tries in all', async () => {
+  it('repeats work that a deadlock ended, with five tries in total', async () => {
     let tries = 0;
     const outcome = await db
       .transaction(async (tx) => {
@@ -113,7 +113,7 @@ describe('RequestDatabase', () => {
     expect([failed, await nameSeenBy(db)]).to.deep.equal(['failed', 'before']);
   });
 
-  it('returns its connection to the pool: after 50 requests, half of them failed, none is in use', async () => {
+  it('returns its connection to the pool: after 50 requests, half of which failed, no connection is in use', async () => {
     const idle = sql`SELECT count(*)::int AS count FROM pg_stat_activity
                       WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND query LIKE '%of fifty%'`;
     for (let request = 0; request < 50; request++) {

@@ -71,7 +71,7 @@ describe('columns', () => {
     });
   });
 
-  it('prefixes them with the alias of the table', () => {
+  it('prefixes the columns with the alias of the table', () => {
     expect(rendered(columns(SalesNotice, ['id', 'clubId'], 'notice')).text).to.equal(
       'notice.id, notice.club_id AS "clubId"',
     );
@@ -84,7 +84,7 @@ describe('columns', () => {
     );
   });
 
-  it('finds the column of every property, so no entity names columns by hand', () => {
+  it('finds the column of every property, so that no entity has to name columns by hand', () => {
     const named = getMetadataArgsStorage().columns.filter(({ options }) => options.name !== undefined);
     expect(named.map(({ propertyName }) => propertyName)).to.deep.equal([]);
   });

@@ -127,7 +127,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('report a schema that is contracted beyond this build, but not to a later build or a checkout', async () => {
+  it('report a contracted schema to a build that is too old, but not to a later build or a checkout', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
     const mistakesOfBuild = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
@@ -176,7 +176,7 @@ describe('prepared statements of two sessions', () => {
     return { query: query as never };
   };
 
-  it('count as mixed up if a statement exists already, is missing, or belongs to the other client', async () => {
+  it('count as mixed up if a statement already exists, is missing, or belongs to the other client', async () => {
     const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
     const looks = {
       'each client has its own session': ([a, b]: Statements[]) => [[a], [b]],

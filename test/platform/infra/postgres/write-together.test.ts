@@ -30,7 +30,7 @@ describe('writing rows of several callers in one statement', () => {
     expect((await written([1, 2, 3, 4], [1, 4])).ends).to.deep.equal(['refused', 20, 30, 'refused']);
   });
 
-  it('fails all items together for any other reason', async () => {
+  it('fails all items together if the statement fails for another reason', async () => {
     const away = ended('57P01');
     const failed: unknown = await written([1, 2], [2], away).catch((error: unknown) => error);
     expect(failed).to.have.property('code', '57P01');

@@ -36,7 +36,7 @@ describe('spans that the receiver does not accept', () => {
     expect(answers.map((error) => error?.name)).to.deep.equal(['Error', 'Error', 'Error', 'Error', 'TypeError']);
   });
 
-  it('do not exist if the receiver accepts all spans', () => {
+  it('are not reported if the receiver accepts all spans', () => {
     const reports: LostSpans[] = [];
     const losses = createLosses();
     losses.report((spanLoss) => reports.push(spanLoss));

@@ -41,10 +41,10 @@ describe('the sampling decision for a request', () => {
   it('samples about the configured share', () => {
     const { keepsRequest } = settings('parentbased_traceidratio', '0.05');
     const keptCount = Array.from({ length: 20_000 }, () => keepsRequest(ROOT_CONTEXT)).filter(Boolean).length;
-    expect(keptCount).to.be.within(700, 1_300); // 1,000, with a tolerance of ten standard deviations
+    expect(keptCount).to.be.within(700, 1_300); // about 1,000, with a tolerance of ten standard deviations
   });
 
-  it('states whether it samples a share, because then the number of spans matters', () => {
+  it('tells whether only a share is sampled, because the number of spans then matters', () => {
     expect(settings('parentbased_traceidratio', '0.05').isShare).to.equal(true);
     expect(settings('parentbased_always_on').isShare).to.equal(false);
   });
@@ -64,7 +64,7 @@ describe('an incoming request', () => {
     headers: { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-${isSampled ? '01' : '00'}` },
   });
 
-  it('has its parent only from a trusted peer, once a peer is trusted', () => {
+  it('gets its parent only from a trusted peer if trusted peers are configured', () => {
     const parents: (string | undefined)[] = [];
     const incoming = createIncoming((parent) => parents.push(trace.getSpanContext(parent)?.traceId) > 0);
     incoming.parentOf(from('10.0.0.1'));
@@ -73,7 +73,7 @@ describe('an incoming request', () => {
     expect(parents).to.deep.equal([undefined, '1'.repeat(32), undefined]);
   });
 
-  it('creates no span if it is a probe or is not sampled', () => {
+  it('creates no span if it is a probe or if it is not sampled', () => {
     const incoming = createIncoming(settings('parentbased_always_on').keepsRequest);
     incoming.trust(() => true);
     const parents = [from('10.0.0.1'), from('10.0.0.1', false), from('10.0.0.1', true, '/readyz')].map(

@@ -54,7 +54,7 @@ describe('spans', () => {
     expect(step?.links).to.deep.equal([origin.spanId]);
   });
 
-  it('link to their further causes', async () => {
+  it('have links to all causes after the first cause', async () => {
     const links = [`00-${'3'.repeat(32)}-${'4'.repeat(16)}-00`, 'no span'];
     await inSpan('batch', { cause: { traceparent: written, at: now }, links }, nothing);
     expect(spans()[0]).to.include({ parent: origin.spanId });
@@ -88,7 +88,7 @@ describe('spans', () => {
     expect(spans().map(({ name }) => name)).to.deep.equal(['request']);
   });
 
-  it('are not the cause of later rows or lines after they have ended', async () => {
+  it('are not the cause of rows or log lines that are written after the spans have ended', async () => {
     expect(await afterItsSpan(async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
   });
 
@@ -103,7 +103,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('have only listed attributes, and only values of the listed kind', async () => {
+  it('have only listed attributes, and only attribute values of the listed kind', async () => {
     const attributes = {
       'club.fact.type': 'student.created',
       'club.workflow.id': 'webhook-delivery/0190-7c',

@@ -15,7 +15,7 @@ export interface Seen {
   questionId: Id;
   /** The text of all the streams that the student read, joined. */
   received: string;
-  /** The content of the last event; undefined if that event never came. */
+  /** The content of the last event; undefined if that event never arrived. */
   final: string | undefined;
   status: string | undefined;
   /** The number of times that the student sent the question and reattached to the answer. */
@@ -54,7 +54,7 @@ export async function askOnce(
 
   const call = (url: string, init: RequestInit = {}) => fetch(url, { headers, ...init });
 
-  /** @returns resolves when the stream ends or breaks */
+  /** @returns a promise that resolves when the stream ends or breaks */
   async function read(response: Response, abort: AbortController): Promise<void> {
     const parser = createParser({
       onEvent({ event = '', data }) {

@@ -7,11 +7,11 @@ import type { Seen } from './asker.ts';
 export interface AnswerTally {
   /** The number of answers with this status. */
   byStatus: Readonly<Record<string, number>>;
-  /** Questions without an end, or whose student never saw the end. */
+  /** Questions that never ended, and questions whose student never saw the end. */
   lostAnswers: string[];
-  /** Answers whose student or log has another text than the row. */
+  /** Answers whose text at the student or in the log differs from the text in the row. */
   torn: string[];
-  /** Answers that were not charged exactly once, and budgets that differ from the sum of their answers. */
+  /** Answers that were not charged exactly once, and budgets that differ from the sum of the charges. */
   miscounted: string[];
   /** Questions that the model began to answer more than once, because their first event was not recorded. */
   begunAgain: number;

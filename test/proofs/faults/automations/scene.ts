@@ -10,14 +10,14 @@ import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 /** At this speed a day of waiting takes ten seconds. */
 export const waitSpeed = 8_640;
 
-/** `start` begins a run; the run adds and removes `givenTag`; `keenTag` ends a wait; `seenTag` and the points record how the wait ended. */
+/** `start` begins a run. The run adds and removes `givenTag`. `keenTag` ends a wait. `seenTag` and the points record how the wait ended. */
 export type Tags = Readonly<Record<'start' | 'givenTag' | 'keenTag' | 'seenTag', Id>>;
 
 export const points = { begun: 5, has: 7, late: 3 } as const;
 /** Points of the branch that no run takes. */
 const never = 1_000;
 
-/** The steps that every run passes, in order. Each run passes one more step after `wait`. */
+/** The steps that every run passes, in order. After `wait`, each run passes one more step. */
 export const always = [
   'welcome',
   'give',

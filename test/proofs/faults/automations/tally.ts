@@ -8,7 +8,7 @@ import { always, points, type Tags } from './scene.ts';
 export interface EffectTally {
   runs: number;
   finished: number;
-  /** A line for each effect that exists more often than its run recorded, or without a run. */
+  /** A line for each effect that exists more often than its run recorded, or that exists without a run. */
   twice: string[];
   /** A line for each step or effect that a run lacks. */
   missing: string[];
@@ -36,7 +36,7 @@ interface RunRow {
   reason: string | null;
   /** The outcome of each step. */
   outcomes: Readonly<Record<string, string | null>>;
-  /** The time when the run left its wait for a tag. */
+  /** The time when the run's wait for a tag ended. */
   waitLeftAt: Date | null;
 }
 
@@ -88,7 +88,7 @@ export async function tallyEffects(
   };
 }
 
-/** Returns the effects that the path of a run implies, a line each. */
+/** Returns the effects that the path of a run implies, with a line for each effect. */
 function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: Tags): string[] {
   const passed = (step: string) => outcomes[step] !== undefined;
   const award = (step: string, count: number) =>
@@ -106,7 +106,7 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: T
   ];
 }
 
-/** Returns the effects in the tables, in the same format. */
+/** Returns the effects in the tables, with a line for each effect, like the effects that a path implies. */
 async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'

@@ -12,7 +12,7 @@ export interface Proxy {
   readonly refused: readonly string[];
   /** Adds a process to the targets. @param api its URL */
   add(api: string): void;
-  /** Sets whether a process is ready, for a proxy without own probes. */
+  /** Sets whether a process is ready, for a proxy that does not probe. */
   tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export interface Proxy {
 
 /** The interval of the readiness probes; a load balancer asks every second or two. */
 const lookEveryMs = 250;
-/** A process counts as gone after this many probes without an answer, and immediately after an answer of not ready. */
+/** A process counts as gone after this many probes without an answer, or immediately if it answers that it is not ready. */
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 

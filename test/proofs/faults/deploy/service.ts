@@ -8,15 +8,15 @@ import type { InstalledBuild } from './builds.ts';
 export interface Service {
   readonly apiUrl: string;
   readonly children: readonly Child[];
-  /** Sends SIGKILL to both, and resolves when both have ended. */
+  /** Sends SIGKILL to both processes, and resolves when both have ended. */
   kill(): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 
 /**
- * Resolves when both are ready.
- * @param stops receives a function that kills both
+ * Resolves when both processes are ready.
+ * @param stops receives a function that kills both processes
  * @throws Problem with the last output of a process that does not become ready
  */
 export async function startService(

@@ -1,11 +1,12 @@
-/** Clubs whose members want the daily mail and have something new in it, in a time zone in which the date does not end soon. */
+/** Clubs whose members want the daily mail and have new posts for it. The time zone of the clubs is one in which the date does not end
+ * soon. */
 import type { DataSource } from 'typeorm';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { buildRecipients, type Recipients } from '../mail/recipients.ts';
 
-/** A post of the last minute would wait for the next digest. */
+/** The posts are older, because a post of the last minute would wait for the next digest. */
 const newSince = '1 hour';
 const memberSince = '2 days';
 

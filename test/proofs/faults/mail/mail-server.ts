@@ -8,8 +8,8 @@ import { host } from '../../../../dev/stack/ports.ts';
 import { isRefusedForGood } from './recipients.ts';
 
 /**
- * The share of first tries that get a temporary refusal. Later tries get none, because the schedule waits 5 minutes after the second
- * refusal.
+ * The share of first tries that get a temporary refusal. Later tries get no refusal, because the schedule waits 5 minutes after the
+ * second refusal.
  */
 const refusedForNow = 0.01;
 /** The share of messages whose connection breaks before the end. */

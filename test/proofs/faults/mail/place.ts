@@ -1,4 +1,4 @@
-/** Adds the mail server to the victims of a proof. It keeps its port and its log over all kills. */
+/** Adds the mail server to the victims of a proof. The server keeps its port and its log over all kills. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export type VictimWithMail = (typeof victimsWithMail)[number];
 /** S3 is a victim only if the ground includes it. */
 type VictimOfMailGround = Victim | 'mail server';
 
-/** A ground with a mail server. */
+/** The ground of a proof, with a mail server. */
 export interface MailGround {
   ground: Ground;
   /** The file with the messages that the mail server accepted. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Library } from './libraries.ts';
 
-/** This is longer than any call takes: a call that succeeds after the client gave up would happen twice. */
+/** The time limit of a call. It is longer than any call takes, because a call that succeeds after the client gave up would happen twice. */
 const answerWithinMs = 30_000;
 const pauseMs = 200;
 
@@ -21,11 +21,11 @@ export interface Client {
     path: string,
     options?: { body?: object; accepted?: readonly number[] },
   ): Promise<Response>;
-  /** Makes a call once that must not be repeated blindly. The caller must read the result. */
+  /** Makes once a call that must not be repeated without a check. The caller must read its outcome. */
   callOnce(method: 'POST', path: string, body: object): Promise<void>;
 }
 
-/** @param purpose decides the caller: the owner of the club, or its student */
+/** @param purpose whether the owner of the club or its student makes the call */
 export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: Purpose): Client {
   const token = purpose === 'library' ? tokens.owner : tokens.student;
   const urlOf = (path: string) => `${apiUrl}/v1/clubs/${clubId}${path}`;

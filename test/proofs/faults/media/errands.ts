@@ -13,7 +13,7 @@ export interface ExpectedFile {
   becomes: 'ready' | 'failed' | 'removed';
   visibility: 'private' | 'public';
   isArchived: boolean;
-  /** SHA-256 of the bytes, in hexadecimal. An image for agents has none, because the system stores another picture. */
+  /** SHA-256 of the bytes, in hexadecimal. An image for agents has no checksum here, because the system stores another picture. */
   digest: string | undefined;
   /** The number of renditions, which includes the stored picture of an image for agents. */
   renditions: number;

@@ -28,7 +28,8 @@ const cutShare = 0.6;
 /** The limit for a request that the client does not break. */
 const pieceWithinMs = 30_000;
 
-/** @returns the id of the record, and how often the client broke the upload; a reservation whose answer was lost expires */
+/** @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, that reservation
+ * expires */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);
   const cuts = upload.method === 'put' ? await sendAtOnce(upload, file.bytes) : await sendByTus(upload, file.bytes);
@@ -97,7 +98,7 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
 
 /**
  * Sends a piece. The next HEAD shows how much arrived.
- * @param cutBefore a random number of bytes below this is sent before the connection breaks; 0 sends all
+ * @param cutBefore the connection breaks after a random number of bytes below this; with 0 all bytes are sent
  */
 async function sendPiece(
   location: string,

@@ -19,11 +19,11 @@ type Booked = { kind: 'won'; sessionId: Id } | { kind: 'taken' | 'limited' };
 export interface Booker {
   /** The number of calls whose answer was lost. */
   readonly lost: number;
-  /** The number of calls that had worked although their answer was lost. */
+  /** The number of calls that took effect although their answer was lost. */
   readonly hadWorked: number;
-  /** @param replaces the session that moves to this time */
+  /** @param replaces the session to move to this time */
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
-  /** @returns whether the session is canceled; false after the hourly limit of a student */
+  /** @returns whether the session is canceled; false if the student has reached the hourly limit */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
   /** Removes the student as the owner of the club. @returns true */
   remove(student: Student): Promise<boolean>;
@@ -66,7 +66,7 @@ export function createBooker(apiUrl: string): Booker {
     }
   }
 
-  /** @param findSession finds the session that the call writes, among the sessions of the student */
+  /** @param findSession a function that finds the session that the call writes, among the sessions of the student */
   async function untilKnown<T>(
     student: Student,
     write: () => Promise<Answer>,
@@ -75,7 +75,8 @@ export function createBooker(apiUrl: string): Booker {
   ): Promise<T> {
     for (let tries = 1; ; tries++) {
       const answer = await write();
-      // The first call may have committed after the reading. Then a refusal of the second call says nothing about the first.
+      // The first call may have committed after the sessions were read. In that case a refusal of the second call says nothing about
+      // the first call.
       if (answer && (tries === 1 || answer.status < 300)) return read(answer);
       if (!answer) lost += 1;
       const session = findSession(await sessionsOf(student));
@@ -127,7 +128,7 @@ export function createBooker(apiUrl: string): Booker {
     async remove({ id, clubId, ownerToken }) {
       for (let tries = 1; ; tries++) {
         const answer = await send(`/v1/clubs/${clubId}/students/${id}`, ownerToken, 'DELETE');
-        // The first call may have worked although its answer was lost.
+        // The first call may have taken effect although its answer was lost.
         if (answer?.status === 204 || (answer?.status === 404 && tries > 1)) return true;
         if (answer && answer.status !== 429)
           throw new Error(`Removing a student returned ${answer.status} ${answer.code}`);

@@ -30,11 +30,11 @@ interface Club {
 
 /** The start times of sessions of one mentorship. */
 export interface Slots {
-  /** Starts in an hour: its reminder falls due at the chosen time. */
+  /** A session that starts in an hour, so that its reminder falls due at the chosen time. */
   hour: Date;
-  /** Starts in a day: its reminder falls due at the chosen time. */
+  /** A session that starts in a day, so that its reminder falls due at the chosen time. */
   day: Date;
-  /** Starts in two days or later: no reminder falls due during the proof. */
+  /** A session that starts in two days or later, so that no reminder falls due during the proof. */
   far: readonly [Date, Date, Date, Date];
 }
 
@@ -47,7 +47,7 @@ export interface OfferedMentorship {
 const greedyOfClub = 12;
 
 /**
- * @param students of each club, in addition to the greedy students
+ * @param students the number of students of each club, in addition to the greedy students
  * @returns the clubs with their students, who are signed in
  */
 export async function buildClubs(source: DataSource, count: number, students: number): Promise<Club[]> {

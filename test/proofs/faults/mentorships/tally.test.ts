@@ -98,7 +98,7 @@ describe('tally of the mentorship proof', () => {
     expect(overlapsAt(minutes(70))).to.deep.equal([]);
   });
 
-  it('reports a reminder as missing without a mail, or without an arrival of a sent mail', () => {
+  it('reports a reminder as missing if it has no mail, or if its sent mail did not arrive', () => {
     const without = tallied({ mails: right.mails.slice(0, 2), received: right.received.slice(0, 2) });
     expect(without).to.deep.equal({ ...nothing, remindersMissing: ['s1 mentorship_hour_before 0'] });
     const unarrived = tallied({ received: right.received.slice(0, 2) });
@@ -106,7 +106,7 @@ describe('tally of the mentorship proof', () => {
     expect(unarrived.untrue).to.have.length(1);
   });
 
-  it('does not miss a reminder that was due before the booking, or is not due yet', () => {
+  it('expects no reminder that was due before the booking, and no reminder that is not due yet', () => {
     const two = { mails: right.mails.slice(0, 2), received: right.received.slice(0, 2) };
     expect(tallied({ ...two, times: [{ ...time, bookedAt: minutes(-5) }] })).to.deep.equal({
       ...nothing,
@@ -133,7 +133,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ mails: [...right.mails, failed] })).to.deep.equal(nothing);
   });
 
-  it('counts two mails of one kind about one time as twice, and a repeated message as a repetition', () => {
+  it('counts two mails of one kind about one time as sent twice, and a repeated message as a repetition', () => {
     const doubled = tallied({
       mails: [...right.mails, mail('h2', 'hour_before')],
       received: [...right.received, arrival('h2')],
@@ -142,7 +142,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ received: [...right.received, arrival('h')] })).to.deep.equal({ ...nothing, repeated: 1 });
   });
 
-  it('reports a late reminder of a time that the session had left before the reminder was due', () => {
+  it('reports a reminder of a former time if the session was moved before that reminder was due', () => {
     const after = moved(1);
     const received = [...right.received, arrival('b1'), arrival('mb1')];
     const wrongReminder = tallied({ ...after, mails: [...right.mails, ...mailsOfMove], received });

@@ -14,7 +14,7 @@ export interface SessionRow {
   id: Id;
   mentorId: Id;
   studentId: Id;
-  /** Whether the student is removed. */
+  /** Whether the student was removed. */
   isRemoved: boolean;
   status: string;
   sequence: number;
@@ -47,7 +47,7 @@ interface SessionMailRow {
   email: string;
 }
 
-/** The state that the last answer to a caller said. */
+/** The state in the last answer to a caller. */
 export interface ToldSession {
   sessionId: Id;
   startsAt: Date;
@@ -200,7 +200,7 @@ interface Reminder {
   kind: string;
   due: number;
   bookedAt: number;
-  /** The time when the session was moved or canceled; undefined if it was neither. */
+  /** The time when the session was moved or canceled; undefined if it was neither moved nor canceled. */
   leftAt: number | undefined;
 }
 
@@ -224,8 +224,9 @@ function allReminders({ times }: Evidence): Reminder[] {
 const isSpared = ({ due, bookedAt, leftAt = Number.POSITIVE_INFINITY }: Reminder) => bookedAt < due && leftAt <= due;
 
 /**
- * No reminder may arrive before it is due, or when it was due before the booking. A time that the session left before the due time gets no
- * reminder. After a later change, a reminder may arrive only within the time limit of a message.
+ * No reminder may arrive before it is due, and no reminder may arrive that was due before the booking. If a session was moved or
+ * canceled before the reminder was due, its former time gets no reminder.
+ * After a later change, a reminder may arrive only within the time limit of a message.
  */
 function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) => readonly Received[]): string[] {
   const byKind = Map.groupBy(evidence.mails, kindOf);

@@ -13,11 +13,12 @@ import { dataOf } from '../../../../dev/stack/postgres-place.ts';
 export interface Backup {
   /** Copies the server while it runs. */
   copy(): Promise<void>;
-  /** @returns the time by the clock of the server, with microseconds; everything that has committed is before this time */
+  /** @returns the time by the clock of the server, with microseconds; every transaction that has committed is before this time */
   point(): Promise<string>;
   /** Resolves when the archive contains everything that was written so far. */
   archived(): Promise<void>;
-  /** Moves the data aside, replaces them by the copy, and replays the archive up to the point. The server must be killed before. */
+  /** Moves the data aside, replaces the data by the copy, and replays the archive up to the point. The caller must kill the server
+   * before. */
   restoreTo(point: string): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ const withToken =
   (draw, pool) => {
     const mailed = purposes.flatMap((purpose) => pool.living(`mail.${purpose}`));
     if (mailed.length === 0) return undefined;
-    // A newer token may have replaced the older ones.
+    // A newer token may have replaced the older tokens.
     const { template } = draw.chance(0.7) ? (mailed.at(-1) ?? draw.pick(mailed)) : draw.pick(mailed);
     return { token: template, ...more(draw) };
   };

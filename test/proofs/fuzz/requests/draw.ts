@@ -1,4 +1,4 @@
-/** Choices that depend only on a seed: the same seed makes the same requests. */
+/** Random choices that depend only on a seed, so that equal seeds make equal requests. */
 import fc from 'fast-check';
 
 export class Draw {

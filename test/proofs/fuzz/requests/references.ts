@@ -11,7 +11,8 @@ export interface Shares {
   readonly ofOtherKind: number;
   /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
-  /** The preferred existing record: a record of the scene, whose records belong together, or the newest, which no other record uses. */
+  /** The preferred existing record: a record of the scene, because its records belong together, or the newest record, because no other
+   * record uses it. */
   readonly prefers?: 'scene' | 'newest';
 }
 
@@ -29,7 +30,7 @@ function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['pref
   return first.ofScene && draw.chance(0.4) ? first : draw.pick(living);
 }
 
-/** @returns an entry of the pool, or a text that identifies no record; an existing entry if none of the drawn kind exists */
+/** @returns an entry of the pool, or a text that identifies no record; an existing entry if the pool has no entry of the drawn kind */
 export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
   const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;
   const living = someLiving(draw, pool.living(kind), shares.prefers);

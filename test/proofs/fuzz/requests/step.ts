@@ -38,7 +38,7 @@ interface Fault {
  * templates make a sequence repeatable in another world.
  */
 export interface RequestStep {
-  /** Identifies the answer in templates of later steps. */
+  /** The name by which templates of later steps identify the answer. */
   readonly name: string;
   readonly operation: OperationId;
   readonly caller: CallerName;
@@ -47,14 +47,14 @@ export interface RequestStep {
   /** A list of pairs, because a name may occur twice. */
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly body?: Json;
-  /** Is sent unchanged, instead of a JSON body. */
+  /** A body that is sent unchanged instead of a JSON body. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces the method of the operation. */
+  /** A method that replaces the method of the operation. */
   readonly method?: string;
-  /** Is sent at the same time; the answer is also judged. */
+  /** A request that is sent at the same time. Its answer is judged too. */
   readonly beside?: RequestStep;
-  /** Undefined if the request is valid by the contract. */
+  /** The fault of the request; undefined if the request is valid by the contract. */
   readonly fault?: Fault;
 }
 

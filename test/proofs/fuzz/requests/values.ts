@@ -17,7 +17,7 @@ const deepest = 8;
 
 const nothing: Suggest = () => undefined;
 
-/** @param suggest is called first for each value */
+/** @param suggest a function that is called first for each value */
 export function valueOf(
   draw: Draw,
   schemaOrReference: JsonObject,

@@ -41,7 +41,7 @@ export async function buildStrangers(): Promise<Partial<Callers>> {
 /**
  * Requests can end sessions, change roles and remove people. Replaces each caller who no longer matches their name, so that each request
  * has the named caller.
- * @param rebuild makes a student like the student of this name
+ * @param rebuild a function that makes a student like the student of this name
  */
 export async function restoreCallers(
   callers: Callers,

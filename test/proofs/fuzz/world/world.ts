@@ -215,7 +215,7 @@ class FuzzedWorld implements World {
     if (!isRecord(upload) || !isRecord(announcedFile) || typeof upload['url'] !== 'string') return;
     const size = Number(announcedFile['size_bytes'] ?? smallSize); // the caller announces no size for a file of an assignment
     if (size > uploadedMost) return;
-    // The listener of files does not run here, so uploads through it (MED-26, MED-29) do not arrive.
+    // The listener of files does not run in the fuzz, so uploads through the listener (MED-26, MED-29) do not arrive.
     if (/^\/uploads(?:\/|$)/.test(new URL(upload['url']).pathname)) return;
     const bytes = announcedFile['mime'] === 'image/png' ? pngOf(size) : Buffer.alloc(size, 'rope ');
     await put({ url: upload['url'], headers: upload['headers'] as Record<string, string> }, bytes);
@@ -231,10 +231,10 @@ class FuzzedWorld implements World {
   }
 }
 
-/** Whether a deletion removes the record of the last parameter, and not only its link to another record. */
+/** Whether a deletion removes the record that the last path parameter names, and not only the link of this record to another record. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
-  // An example is the member of a space: the student has a shorter path, and remains.
+  // An example of a link is the member of a space. The student remains, because the student's own path is shorter.
   const isTied = everyOperation.some(
     (other) =>
       (other.path === path && other.method === 'put') ||

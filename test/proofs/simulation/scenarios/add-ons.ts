@@ -29,7 +29,7 @@ export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {
         const first =
           charges.get(addOnId) ??
           (mood === 'declines' ? { result: 'declined' } : { result: 'paid', paymentId: `pi_${addOnId}` });
-        charges.set(addOnId, first); // by the key: a repeated call gets the first answer
+        charges.set(addOnId, first); // the charges by key: a repeated call gets the answer to the first call
         return mood === 'silent' ? { result: 'unknown', code: 'timeout' } : first;
       });
       return answer;

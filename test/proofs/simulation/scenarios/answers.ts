@@ -32,7 +32,7 @@ interface Call {
 }
 
 const model = 'claude-haiku-5-5';
-/** So many words that faults can happen between any two of them. */
+/** The answer has many words, so that faults can happen between any two words. */
 const words = 'A bowline holds and does not slip when it is wet or under a heavy load. '.match(/\S+ /g) ?? [];
 const promptUse = { input: 100, output: 1, cacheWrite: 0, cacheRead: 0 };
 const wholeUse = { ...promptUse, output: 12 };

@@ -332,7 +332,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       );
   }
 
-  /** CAMP-41: a clock that is wrong ends its day a little later. */
+  /** CAMP-41: a process with a wrong clock ends its day a little later. */
   function expectPace(): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;
@@ -447,7 +447,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       'sums are equal',
       () => `${JSON.stringify(counts)} are the counts, but ${active} of ${runs.length} are active`,
     );
-    if (runs.some(({ studentId }) => removed.has(studentId))) return; // counts include the runs of removed students, whose rows are gone
+    if (runs.some(({ studentId }) => removed.has(studentId))) return; // the counts include removed students, whose runs are deleted
     const numbers = await sim.postgres.ask<{ id: Id; number: number }>(
       'SELECT id, number FROM automation_versions WHERE automation_id = $1',
       [id],
@@ -481,7 +481,7 @@ function nextOf(placed: PlacedStep, { outcome, answers }: PathRow): string | nul
   return branch === outcome ? firstOf(placed, branch) : 'a branch that its answers do not lead to';
 }
 
-/** Only the mail contains later knowledge: a late acceptance, or an event of the provider. */
+/** Only the row of the mail contains later information, such as a late acceptance or an event of the provider. */
 function agrees(outcome: string, { status, reason, error }: BulkMail): boolean {
   if (outcome === 'sent') return status === 'sent';
   if (outcome === 'outcome_unknown' || outcome === 'refused')

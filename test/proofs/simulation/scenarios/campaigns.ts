@@ -45,7 +45,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   const tests = new Set<Id>();
   const server = new MailServer(sim, (key) => (tests.has(key) ? leasesMs.test : leasesMs.mail));
   const people = recipients(sim, ground, { server, clubId, kind: 'campaigns' });
-  /** In the order of the requests. */
+  /** The campaigns in the order of the requests. */
   const campaignIds: Id[] = [];
   let requestCount = 0;
   /** The number of retries that accept duplicates, by campaign. */
@@ -156,7 +156,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       const about = () => `test ${id} (${status}): taken ${acceptedCount} times, ${fence} claims`;
       mustHold(status !== 'pending', 'all work ends', about);
       mustHold(status !== 'sent' || acceptedCount > 0, 'a recorded effect has happened', about);
-      // A dead worker may have sent the mail, which is then sent again.
+      // A dead worker may have sent the mail, and then another worker sends it again.
       mustHold(acceptedCount <= (sim.cuts > 0 || sim.slow ? fence : 1), 'no effect happens twice', about);
     }
     server.expectNoOthers(new Set(rows.map(({ id }) => id)));
@@ -222,7 +222,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     );
   }
 
-  /** CAMP-41: a clock that is wrong, or a page that waits, ends its day a little later. */
+  /** CAMP-41: a process with a wrong clock, or a page that waits, ends its day a little later. */
   function expectPace(mails: ReadonlySet<Id>): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;

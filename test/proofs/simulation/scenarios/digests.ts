@@ -12,7 +12,7 @@ import { MailServer, recipients, type BulkMail } from './mail-server.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** A digest that began on the last morning ends at the end of its date. */
+/** A digest that began on the last morning ends when its date ends. */
 const horizonMs = dayMs + dayMs / 2;
 
 interface DigestRow {
@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students whose mail was affected by a command: they may lose or get a mail. */
+  /** Students for whom a command affected the mail, so that they may or may not get a mail. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);

@@ -18,7 +18,7 @@ const keepFacts = `
   END $$;
   CREATE OR REPLACE TRIGGER facts_kept AFTER INSERT ON facts FOR EACH ROW EXECUTE FUNCTION simulation.keep_fact();`;
 
-/** Stores facts from now on, also facts of open transactions. @returns a function that reads them */
+/** Stores facts from now on, also facts of open transactions. @returns a function that reads the stored facts */
 export async function keepToldFacts(sim: Simulation): Promise<() => Promise<ToldFact[]>> {
   await sim.postgres.ask(keepFacts);
   return () =>

@@ -20,11 +20,11 @@ interface Person {
 
 interface ImportUpload {
   people: readonly Person[];
-  /** The step at which its row was committed; undefined while this is unknown. */
+  /** The step of the schedule at which the import's row was committed; undefined while the step is unknown. */
   committedStep?: number;
 }
 
-/** The time limit of a body, and the delays of the store. Both end before the upload counts as abandoned. */
+/** The time limit of a body, and the delays of the store. Both are shorter than the time after which an upload counts as abandoned. */
 const bodyMs = 300_000;
 const latenessMs = [2_000, 20_000, 60_000] as const;
 /** A column that the import ignores. It makes a piece of the file, and therefore a batch, two rows long. */
@@ -119,7 +119,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
     },
   };
 
-  /** Whether a file after the removal may bring the person back. */
+  /** Whether a file that arrives after the removal may create the person again. */
   function mayComeAgain(id: Id, at: number): boolean {
     return [...uploads.values()].some(
       ({ people: named, committedStep }) =>

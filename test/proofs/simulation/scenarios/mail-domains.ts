@@ -43,7 +43,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   const returnedKeys = new Set<string>();
   /** Whether a name server ever failed to answer or had no records. */
   let wasGone = false;
-  /** The last time at which a name server had no record. */
+  /** The last time at which a name server returned no record. */
   let blankAt = 0;
   let mood: Mood = 'answers';
   let keyCount = 0;

@@ -59,11 +59,11 @@ export class MailServer {
   readonly #sim: Simulation;
   readonly #leaseMs: (key: Id) => number;
   readonly #bans = new Map<string, Ban>();
-  /** The broken invariants. They are thrown later, because the product would take an error of the server for an answer. */
+  /** The broken invariants. They are thrown later, because the product would treat an error of this server as an answer. */
   readonly #broken: { invariant: string; details: string }[] = [];
   #mood: Mood = 'accepts';
 
-  /** @param leaseMs returns the duration of the claim of a mail */
+  /** @param leaseMs a function that returns the duration of the claim of a mail */
   constructor(sim: Simulation, leaseMs: (key: Id) => number = () => 90_000) {
     this.#sim = sim;
     this.#leaseMs = leaseMs;
@@ -191,8 +191,8 @@ export class MailServer {
   }
 
   /**
-   * Waits until a mail is between its hand-over and its record, so that the next command happens in between.
-   * @returns its id; undefined if no mail comes in time
+   * Waits until a mail is between its hand-over and its record, so that the next command runs at this point.
+   * @returns the mail's id; undefined if no mail reaches this point in time
    */
   async somethingUnderWay(limitMs = 60_000): Promise<Id | undefined> {
     const { now } = this.#sim.time;
@@ -213,8 +213,9 @@ export class MailServer {
   }
 
   /**
-   * Expects that each row of `mails` agrees with the server (CAMP-6): the system sends it at most once, and loses none without a record.
-   * @param again returns how many times a command allowed the mail to be sent again
+   * Expects that each row of `mails` agrees with the server (CAMP-6): the system sends each mail at most once, and loses no mail
+   * without a record.
+   * @param again a function that returns how many times a command allowed the mail to be sent again
    */
   async expectStories(again: (mail: BulkMail) => number): Promise<BulkMail[]> {
     const rows = await this.#sim.postgres.ask<BulkMail>(
@@ -364,7 +365,7 @@ export function recipients(
 }
 
 let compiler: Promise<unknown> | undefined;
-/** Compiles once in advance, because reading a file during a schedule would be no step. */
+/** Compiles once in advance, because reading a file is not a step of a schedule. */
 export function loadCompiler(): Promise<unknown> {
   const blocks = [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }];
   return (compiler ??= compileEmail(

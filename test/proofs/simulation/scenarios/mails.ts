@@ -15,9 +15,9 @@ interface HandedMail {
   process: SimulatedProcess | undefined;
   fence: number;
   at: number;
-  /** Whether the server accepts the message, which is also its answer. */
+  /** Whether the server accepts the message. Its answer to the sender is the same. */
   isAccepted: boolean;
-  /** The time at which the sender got the answer; undefined if it got none. */
+  /** The time at which the sender got the answer; undefined if the sender got no answer. */
   answeredAt: number | undefined;
   /** Whether another claim began before the answer, so that nothing may be recorded under this claim. */
   isOver: boolean;

@@ -17,7 +17,7 @@ import { addStoredFile } from './media-moves.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
 const dayMs = 86_400_000;
-/** The largest offset of a clock of a worker, plus the wait of a run. */
+/** The largest offset of a worker's clock, plus the wait of a run. */
 const inaccuracyMs = 400_000;
 
 interface Video {
@@ -56,7 +56,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
-  /** Adds a video of a club without video hosting: its warning or its removal is due. */
+  /** Adds a video of a club without video hosting. The warning or the removal of the video is due. */
   async function addVideo(): Promise<Id> {
     const id = newId();
     await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
@@ -194,7 +194,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects that every video stays under a hosting plan, and that every video is removed under another plan. */
+  /** Expects that a hosting plan keeps every video, and that every other plan removes every video. */
   function expectPlan(found: readonly Video[]): void {
     for (const { id, removedAt, expiresAt } of found) {
       if (removedAt !== null) continue;

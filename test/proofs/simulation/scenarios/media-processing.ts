@@ -199,7 +199,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
 
   return {
     types: ['mediaProcessing'],
-    // A broken reader is tried seven times, and the last try is two hours after the one before.
+    // A broken reader is tried seven times, and the last try is two hours after the previous try.
     horizonMs: 4 * 3_600_000,
     leaseMs: processingRules.leaseMs,
     depsFor: (db) => ({
@@ -267,7 +267,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   /** Expects at any time that the data of a ready file are true, and that its pictures show its content. */
   function expectFound(row: Row): void {
     const file = sentFiles.get(row.id);
-    if (!file) return; // its reservation was not answered, so no file was sent
+    if (!file) return; // the API did not answer its reservation, so no file was sent
     const about = () =>
       `file ${row.id} is ${JSON.stringify(row)}, and was ${file.content.toString()} as ${file.announced}`;
     const finding = findingOf(file.nature, file);

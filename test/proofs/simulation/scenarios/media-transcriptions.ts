@@ -19,7 +19,7 @@ import { simulatedStore } from './store.ts';
 const moods = ['speaks', 'is silent', 'is slow', 'breaks', 'is missing'] as const;
 type Mood = (typeof moods)[number];
 const languages = ['en', 'pt'] as const;
-/** Longer than a lease that is not renewed. */
+/** This duration is longer than a lease that is not renewed. */
 const slowMs = 15_000;
 const broken = 'The process has ended';
 const day = 86_400_000;

@@ -21,7 +21,8 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Hours from the beginning: some so near that their reminders are over, and some beyond each reminder. */
+/** Start times of sessions in hours from the beginning. Some are so near that the times of their reminders have passed, and some are
+ * before each reminder. */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
 const publicIds = ['knots', 'sails'] as const;
@@ -71,14 +72,14 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   await sim.postgres.ask(`UPDATE mentorships SET status = 'published', published_at = $1`, [now()]);
 
   const removed = new Set<Id>();
-  /** Sessions whose student did not come, who therefore gets no request for a rating. */
+  /** Sessions that the student missed. The student therefore gets no request for a rating. */
   const missed = new Set<Id>();
   let mood: Mood = 'accepts';
   let refusals = 0;
   let hasLost = false;
   /** The mails that the server accepted, with their number. */
   const acceptedCounts = new Map<Id, number>();
-  /** The last claim by which a mail may still be sent, because the session has changed. */
+  /** The last claim under which a mail about the former time may still be sent after a change of the session. */
   const outdated = new Map<Id, number>();
   /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();

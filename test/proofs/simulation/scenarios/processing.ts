@@ -15,7 +15,7 @@ import type { Simulation } from '../simulation.ts';
 interface SimulatedDeps {
   storage: ObjectStore;
   readers: FileReaders;
-  /** Is called with faults of the product. A store that is away is no such fault. */
+  /** Is called with faults of the product. An unavailable store is not such a fault. */
   onFault: (error: unknown) => void;
 }
 
@@ -84,10 +84,10 @@ export const pictureOf = (content: Buffer, { width }: Box) => Buffer.from(`${con
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;
 export type ReaderMood = (typeof readerMoods)[number];
 
-/** Longer than a lease that is not renewed. */
+/** This duration is longer than a lease that is not renewed. */
 const slowMs = 15_000;
 
-/** @param mood returns how files are read at the moment */
+/** @param mood a function that returns how files are read at the moment */
 export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileReaders {
   async function open(label: string, content: Buffer, signal?: AbortSignal): Promise<Nature | undefined> {
     const nature = natureOf(content);

@@ -72,7 +72,7 @@ interface EnrollmentRow {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const token = 'token-of-the-shop';
-/** Later than every end in a notice or in a command. */
+/** A time after every end in a notice or in a command. */
 const horizonMs = 6 * dayMs;
 /** The first product exists from the beginning, and the second is created later. */
 const products = ['knots', 'sails'] as const;
@@ -89,7 +89,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   const { vault } = ground;
   const clubId = await addClub(sim, ground);
   const [first, second] = (await addStudents(sim, ground, clubId, 2)) as [Id, Id];
-  // A person whom the club does not know. The first sale opens an account for them.
+  // A person whom the club does not know. The first sale to this person creates an account.
   const stranger = newId();
   const readFacts = await keepToldFacts(sim);
   const deliveries = [await addDelivery(sim, clubId), await addDelivery(sim, clubId)];
@@ -301,7 +301,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
   }
 
-  /** Whether all notices of a sale still exist: no notice of it names a removed buyer. */
+  /** Whether all notices of a sale still exist, because no notice of the sale names a removed buyer. */
   function isWhole(id: string): boolean {
     return sentNotices.every(
       ({ body, buyer }) =>
@@ -457,7 +457,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
     for (const buyer of removedBuyers) {
       const remainingRows = await sim.postgres.ask('SELECT 1 FROM students WHERE email = $1', [addressOf(buyer)]);
-      // A notice during the removal may have brought the address back, as a sale of another account.
+      // A notice during the removal may have created a new account with the address.
       if (remainingRows.length > 0 || sentNotices.some((one) => one.buyer === buyer && !one.isAnswered)) continue;
       await searchForTraces(sim, buyer);
     }
@@ -501,7 +501,7 @@ function expectPurchase(row: PurchaseRow, processed: readonly Body[]): void {
   );
 }
 
-/** Returns the state of a subscription: the latest charge decides, and the cancellations after it. */
+/** Returns the state of a subscription, which results from the latest charge and the cancellations after this charge. */
 function stateOf(
   charges: readonly PurchaseRow[],
   processed: readonly Body[],
@@ -510,7 +510,7 @@ function stateOf(
   const paidAt = last?.paidAt.getTime() ?? -Infinity;
   const isSince = ({ occurred_at: at }: Body) => Date.parse(at) >= paidAt;
   const canceled = ofSubscription(processed, 'subscription.canceled').some(isSince);
-  // The earliest notice of each lateness counts.
+  // Of the notices with the same lateness, the earliest notice counts.
   const lateAt = new Map<string, number>();
   for (const { subscription: of, occurred_at: at } of ofSubscription(processed, 'subscription.past_due')) {
     const key = of?.lateness ?? '';

@@ -50,7 +50,7 @@ interface ExpectedItem {
 const words = ['bowline', 'hitch', 'splice', 'anchor', 'halyard', 'rudder'] as const;
 /** A content with this word cannot be read. */
 const illegible = 'illegible';
-/** Longer than a lease that is not renewed. */
+/** This duration is longer than a lease that is not renewed. */
 const slowMs = 15_000;
 const titles = ['Ropes', 'Sails', 'Tides'] as const;
 const languages = ['en', 'pt', 'de'] as const;
@@ -203,7 +203,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
 
   return {
     types: ['sourceIndex'],
-    // A broken reader is tried seven times, and the last try is an hour after the one before.
+    // A broken reader is tried seven times, and the last try is an hour after the previous try.
     horizonMs: 3 * 3_600_000,
     leaseMs: indexingRules.leaseMs,
     depsFor: (db) => ({
@@ -292,7 +292,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     });
   }
 
-  /** Expects at any time that the passages of a source are the whole of one reading. */
+  /** Expects at any time that the passages of a source are all passages of one reading. */
   function expectWhole({ id, isRemoved, indexedVersion, passageCount, passages }: Indexed): void {
     if (isRemoved) return;
     const text = passages.map((passage) => passage.text).join('\n');

@@ -38,7 +38,7 @@ interface Standing {
   studentId: Id;
   autoJoin: boolean;
   isPrivate: boolean;
-  /** Whether the student has an enrollment that is open now or later. */
+  /** Whether the student has an enrollment that gives access now or later. */
   held: boolean;
   open: boolean;
   counted: boolean | null;
@@ -185,7 +185,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     },
   };
 
-  /** The standing of each existing student in each space, member or not. */
+  /** Reads the membership and the access of each existing student in each space, also of students without a membership. */
   function readStandings(): Promise<Standing[]> {
     const enrollmentExists = (when: string) =>
       `EXISTS (SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id

@@ -18,16 +18,16 @@ export interface SimulatedStore {
   readonly objects: ReadonlyMap<string, Buffer>;
   /** Stores an object without a step, before the schedule begins. */
   place(key: string, content: Buffer): void;
-  /** Like `put`, but the body must arrive before a time in Unix milliseconds. */
+  /** Stores an object like `put`. The body must arrive before this time in Unix milliseconds. */
   putUntil(until: number, key: string, body: Readable): Promise<void>;
   /** Uploads to a signed URL, which works until a time in Unix milliseconds and accepts one file. An existing object stays. */
   upload(until: number, key: string, body: Readable): Promise<void>;
   turn(next: Mood): Command;
 }
 
-/** The delays of late requests, in milliseconds. They are shorter than the time after which leftovers are erased (MED-27). */
+/** The delays of late requests, in milliseconds. The delays are shorter than the time after which leftovers are erased (MED-27). */
 const usualLatenessMs: readonly number[] = [2_000, 60_000, 20 * 60_000];
-/** Longer than a lease that is not renewed. */
+/** This duration is longer than a lease that is not renewed. */
 const slowMs = 15_000;
 
 /** @param latenessMs the delays of late requests, in milliseconds */
@@ -37,7 +37,7 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
   const isUnreliable = sim.decisions.happens(2);
   let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
-  /** @param act runs in the store @throws the error of the store */
+  /** @param act runs in the store @throws the the error of the store */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const answer = await sim.outside(label, () => {

@@ -53,7 +53,7 @@ interface Run extends RunPrimitives {
   signals: number;
   answers: (() => void)[];
   hasBegun: boolean;
-  /** The process that gets its first task. */
+  /** The process that gets the first task of the run. */
   starter: SimulatedProcess | undefined;
   args: readonly unknown[];
   handlers: Map<string, () => void>;
@@ -96,7 +96,7 @@ export class SimulatedTemporal {
     this.#settings = settings;
   }
 
-  /** @param starter gets the first task, if it lives then @returns whether there was no run yet */
+  /** @param starter the process that gets the first task if it is still alive @returns whether no such run existed before */
   start(run: RunToStart, extraArguments: readonly unknown[] = [], starter?: SimulatedProcess): boolean {
     const id = workflowIdOf(run.workflowType, run.subjectId);
     if (this.runs.has(id)) return false;
@@ -124,7 +124,7 @@ export class SimulatedTemporal {
     this.runs.delete(id);
   }
 
-  /** @returns the time of the next action of a run: 0 if a task or an activity is open; undefined without a run */
+  /** @returns the time of the next action of a run: it is 0 if a task or an activity is open, and undefined without a run */
   looksAt(id: string): number | undefined {
     const run = this.runs.get(id);
     if (!run) return undefined;
@@ -295,7 +295,7 @@ export class SimulatedTemporal {
     this.#later(activity, pause);
   }
 
-  /** Delays an activity, with a timer so that the clock stops at that time. */
+  /** Delays an activity by a timer, so that the clock stops at the time of its next attempt. */
   #later(activity: Activity, pause: number): void {
     activity.from = this.#settings.time.now + pause;
     this.#settings.time.after(pause, { process: this.#server }, () => {});
@@ -313,7 +313,7 @@ export class SimulatedTemporal {
       run.hasBegun = true;
       const workflow = workflows[run.type];
       if (!workflow) throw new Error(`There is no workflow ${run.type}`);
-      // Handles a signal that came with the start when the code has set the handler.
+      // As soon as the code has set the handler, handles a signal that arrived with the start.
       within(
         () =>
           void workflow(...run.args).then(

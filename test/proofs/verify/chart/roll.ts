@@ -33,7 +33,7 @@ const factEveryMs = 150;
 /** A refused attempt waits for half a minute. */
 const toldWithinMs = 3 * 60_000;
 
-/** The releases of each step: the current release, and the previous release that stays. */
+/** The releases of each step: the current release, and the previous release that continues to run. */
 const steps: readonly { title: string; release: BuildName; previous?: BuildName }[] = [
   { title: 'upgrade', release: 'starboard', previous: 'port' },
   { title: 'rollback by one command', release: 'port', previous: 'starboard' },
@@ -140,7 +140,7 @@ const valuesFile = path.join(import.meta.dirname, 'roll.yaml');
 
 const pidsOf = (cluster: Cluster, words: string) => cluster.pods(words).map(({ pid }) => pid);
 
-/** @throws Problem unless the API belongs to the release, and the workers to this and the previous release */
+/** @throws Problem unless the API belongs to the release, and the workers belong to this release and the previous release */
 function requirePods(cluster: Cluster, tags: { release: string; previous?: string }, title: string): void {
   const tagsOf = (words: string) => [...new Set(cluster.pods(words).map(({ tag }) => tag))].toSorted().join();
   const workers = [tags.release, ...(tags.previous === undefined ? [] : [tags.previous])].toSorted().join();

@@ -17,7 +17,7 @@ export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, 
 /** The number in deploy/compose.yaml. A shard writes one operation at a time, so the number limits the load on a slow disk. */
 export const historyShards = 128;
 
-/** The settings that operators change on a cluster, and no others. */
+/** The settings that operators change on a cluster. The configuration contains no other settings. */
 const dynamicConfiguration = path.join(projectDirectory, 'deploy', 'compose', 'temporal.yaml');
 
 /** The databases in Postgres, which deploy/compose/databases.sql creates. */

@@ -24,12 +24,12 @@ const noticeSecret = 'the secret of the shop';
 interface Load {
   /** Follows unsubscribe links from before the change. @throws Problem for another status */
   expectLinks(status: number): Promise<void>;
-  /** Ends the load. @throws Problem when something was lost or refused */
+  /** Ends the load. @throws Problem if a fact, a notice or a suppression was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param before the vault from before the change @param apiUrls returns the URLs of the running API processes */
+/** @param before the vault from before the change @param apiUrls a function that returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,
@@ -185,7 +185,7 @@ interface Call {
   acceptedStatus?: number;
 }
 
-/** Calls one API process after the other, and repeats a call that a restart interrupts. @throws Problem when a call is refused */
+/** Calls one API process after the other, and repeats a call if a restart interrupts it. @throws Problem when a call is refused */
 function apiCaller(urls: () => readonly string[]) {
   let callCount = 0;
   return async (

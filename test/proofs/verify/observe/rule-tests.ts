@@ -62,7 +62,7 @@ async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set
   return unexpected;
 }
 
-/** The copy without summaries, because promtool compares whole annotations, and summaries contain values. */
+/** The copy of the rules without summaries. Promtool compares whole annotations, and summaries contain values. */
 const rulesCopy = 'rules.yaml';
 const withoutSummaries = (rules: string) => rules.replace(/^ +summary: .*\n/gm, '');
 

@@ -26,7 +26,7 @@ import { startPrometheus } from './prometheus.ts';
 import { requireTraceOfASignUp, startSpanReceiver } from './spans.ts';
 
 const readyWithinMs = 120_000;
-/** Longer than the refresh of any gauge: the clocks and the rounds of the sweeper are read every 30 s. */
+/** The time limit, which is longer than the refresh interval of any gauge. The clocks and the rounds of the sweeper are read every 30 s. */
 const firesWithinMs = 60_000;
 const calmMs = 15_000;
 
@@ -155,7 +155,7 @@ async function breakRows(client: pg.Client): Promise<void> {
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, due_at, attempt_count)
      SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() - interval '1 h', now() + interval '1 d', 3`,
   );
-  // A copy of a delivery of the tour with a time outside all partitions.
+  // Inserts a copy of a delivery of the tour with a time outside all partitions.
   await client.query(
     `INSERT INTO webhook_deliveries
      SELECT moved.* FROM (SELECT * FROM webhook_deliveries LIMIT 1) one,
@@ -165,7 +165,7 @@ async function breakRows(client: pg.Client): Promise<void> {
     `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
      VALUES ('webhook-delivery/2', 'webhookDelivery', 9, 'Error', now() - interval '20 min', now() + interval '10 min')`,
   );
-  // The schedule continues, but its rounds are recorded with an old time.
+  // The schedule of the sweeper continues, but its rounds are recorded with an old time.
   await client.query(
     `CREATE FUNCTION long_ago() RETURNS trigger LANGUAGE plpgsql AS
      $$ BEGIN NEW.completed_at := now() - interval '20 min'; RETURN NEW; END $$`,

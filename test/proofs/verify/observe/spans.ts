@@ -9,7 +9,7 @@ export interface SentSpan {
   service: string;
   traceId: string;
   spanId: string;
-  /** Empty for the first span of a trace. */
+  /** The id of the parent span, which is empty for the first span of a trace. */
   parentId: string;
   name: string;
 }

@@ -33,7 +33,7 @@ const inWorkers = (name: string, values: string): SeriesValues =>
 const inOne = (name: string, values: string): SeriesValues => ({ [at(name, workers[0] ?? '')]: values });
 const inApi = (name: string, values: string): SeriesValues => ({ [at(name, api)]: values });
 
-/** An import that takes an hour, and whose wakes wait. */
+/** An import that takes an hour, while its wakes wait. */
 const anImport = `0x59 5000-80x60 0x${lifeMinutes - 120}`;
 
 /**

@@ -87,7 +87,7 @@ function part({ clubId }: Scene, digit: number): string {
   return `club_id = '${clubId}' AND right(id::text, 1) >= '${digit.toString(16)}'`;
 }
 
-/** Deadlocks, and writes for a student who was deleted meanwhile. */
+/** The errors of deadlocks, and of writes for a student who was deleted before the write. */
 const refusals = new Set(['40P01', '23503']);
 
 /** Postgres refused the change because of a conflict, so nothing changed, as after a rollback. */

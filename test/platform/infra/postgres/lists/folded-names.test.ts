@@ -41,7 +41,7 @@ describe('the search for names', () => {
       for (const q of spellings) expect(await found(clubId, q), q).to.deep.equal(all);
     });
 
-  it('finds no other name, and takes wildcards literally', async () => {
+  it('finds no other name, and treats wildcards as literal characters', async () => {
     const { id: clubId } = await buildClub();
     for (const name of ['か', 'が', '100%', '１００％', 'Ａ＿Ｂ', 'AxB']) await buildStudent(clubId, { name });
     expect(await found(clubId, 'が')).to.deep.equal(['が']);

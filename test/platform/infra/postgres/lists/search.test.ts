@@ -14,8 +14,8 @@ describe('search in a list of 12,000 students', () => {
   before(async () => {
     const source = await testDatabase();
     clubId = (await buildClub()).id;
-    // The oldest 50 students are called Ancient, one of 2,000 Rare, one of 3 Common. The very first is Qz; the newest 10 and the oldest 20
-    // are Fresh.
+    // The oldest 50 students are called Ancient. One in 2,000 students is called Rare, and one in 3 is called Common. The very first
+    // student is called Qz. The newest 10 and the oldest 20 students are called Fresh.
     await source.query(
       `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
        SELECT gen_random_uuid(), $1,
@@ -91,7 +91,7 @@ describe('search in a list of 12,000 students', () => {
     return numbers(ids.map((id) => names.get(id) ?? ''));
   };
 
-  it('finds all students of a text that is common among the newest and rare among older students', async () => {
+  it('finds all students with a text that is common among the newest students and rare among older ones', async () => {
     const all = [...downwards(12_000, 1, 10), ...downwards(20, 1, 20)];
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 100 })).to.deep.equal(all);
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 8 })).to.deep.equal(all.slice(0, 8));

@@ -52,7 +52,7 @@ const review = async (submissionId: Id, outcome: 'approved' | 'changes_requested
 };
 const statusOf = (outcome: unknown) => (typeof outcome === 'string' ? outcome : (outcome as { status: string }).status);
 
-/** The lock that both acts need first. */
+/** The first lock that the two acts need. */
 const student = () => sql`SELECT 1 FROM students WHERE id = ${learner.id} FOR NO KEY UPDATE`;
 const courseRow = () => sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR NO KEY UPDATE`;
 

@@ -35,7 +35,7 @@ const steps = {
   leaves: { id: 'leaves', kind: 'exit' },
 } as const satisfies Record<string, Step>;
 
-/** The step, with another step after it. */
+/** Places the step in a definition that has another step after it. */
 function placed(step: Step) {
   const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
   if (!found) throw new Error('The definition has no step');
@@ -66,13 +66,13 @@ describe('the decision of a run at a look (AUTO-10)', () => {
       { kind: 'hold' },
     ],
     [
-      'ends the run by exit_when before lost access',
+      'ends the run because of exit_when, even if access is lost too',
       steps.tag,
       { exits: true, accessLost: true },
       { kind: 'exit', reason: 'exit_when' },
     ],
     [
-      'ends the run by lost access before its next step',
+      'ends the run because of lost access before the next step',
       steps.tag,
       { accessLost: true },
       { kind: 'exit', reason: 'access_lost' },

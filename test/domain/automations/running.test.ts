@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken between two steps by its own effect, which wakes the student’s other runs', async () => {
+  it('is not woken between two steps by its own effect, while the student’s other runs are woken', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -596,7 +596,7 @@ describe('a run', () => {
     await play.pass(11 * hour);
     expect(play.given).to.have.length(1);
     const [sender] = await deps.db.source.query(`SELECT allowance FROM mail_senders WHERE club_id = $1`, [club.id]);
-    expect(sender, '100 minus the sent mail').to.deep.equal({ allowance: 99 });
+    expect(sender, 'the allowance of 100 minus the sent mail').to.deep.equal({ allowance: 99 });
     await play.pass(2 * hour);
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });

@@ -36,7 +36,7 @@ describe('a plan', () => {
 });
 
 describe('an add-on', () => {
-  it('adds a package of one resource at a price in cents', () => {
+  it('adds a fixed amount of one resource at a price in cents', () => {
     expect(addOns).to.deep.equal({
       students: { resource: 'students', adds: 100, price: 1_000 },
       storage: { resource: 'storage_bytes', adds: 100_000_000_000, price: 500 },

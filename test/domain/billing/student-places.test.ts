@@ -285,7 +285,7 @@ describe('seats for students', () => {
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
-  it('gives seats for an active add-on, but not for an unpaid one', async () => {
+  it('gives seats for an active add-on, but not for an unpaid add-on', async () => {
     const { db } = await testDeps();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));

@@ -61,7 +61,7 @@ describe('the choice of contrasting students (CAMP-46)', () => {
     ]);
   });
 
-  it('lists at most ten different students, or all if there are fewer', () => {
+  it('lists ten different students, or all students if the audience has fewer', () => {
     const one = fc.record({
       name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
       email: fc.emailAddress(),

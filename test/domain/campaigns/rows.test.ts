@@ -245,7 +245,7 @@ describe('the row of a campaign’s recipient', () => {
       await addSuppression(deps, club.id, ada.email, start);
       await deps.db.run(sql`UPDATE mail_suppressions SET reason = ${reason} WHERE club_id = ${club.id}`);
     };
-    /** Runs the act once, when the only mail reaches this point. */
+    /** Runs the act only once, when the only mail reaches the given point. */
     const once = (act: () => Promise<unknown>) => {
       let isDone = false;
       return async () => {
@@ -310,7 +310,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const when of ['before', 'after'] as const)
-      it(`records the unknown outcome and does not retry if a removal comes ${when} its record (CAMP-6)`, async () => {
+      it(`keeps an unknown outcome without a retry if the student is removed ${when} its record (CAMP-6)`, async () => {
         const removal = () => removeStudent(deps, club.id, ada.id, start);
         sending.smtp.handOver = async (message) => {
           await smtp.handOver(message);
@@ -326,7 +326,7 @@ describe('the row of a campaign’s recipient', () => {
         expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
       });
 
-    it('uses the new address if it changes before the claim, and the old address after the claim', async () => {
+    it('has the new address after a change before the claim, and the old address otherwise', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];
       const change = (email: string) => updateStudent(deps, club.id, ada.id, { email }, 'owner', start);
       const [first, second] = [once(() => change(before)), once(() => change(after))];
@@ -377,7 +377,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('in a campaign that two workers begin or send', () => {
+  describe('in a campaign that two workers begin or send at the same time', () => {
     it('is inserted once if two workers freeze the recipients at the same time', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
@@ -422,7 +422,7 @@ describe('the row of a campaign’s recipient', () => {
       expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
-    it('belongs to one run if two requests schedule at the same time, and the second is refused', async () => {
+    it('belongs to one run if two requests schedule the campaign, because the second is refused', async () => {
       const [first, second] = await inThisOrder(
         sql`SELECT 1 FROM campaigns WHERE id = ${campaignId} FOR UPDATE`,
         () => schedule(),

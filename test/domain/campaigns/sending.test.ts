@@ -53,7 +53,7 @@ describe('a sent campaign', () => {
   let campaignId: Id;
   /** The messages that the server received, in order. */
   let messages: HandedMessage[];
-  /** The answer of the server. It accepts unless a test changes it. */
+  /** The answer of the server, which accepts each mail unless a test changes the answer. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   let sending: TestMailDeps;
 
@@ -583,7 +583,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  it('sends only in its sending window, by the club’s local time', async () => {
+  it('sends only in its sending window, in the club’s local time', async () => {
     await students(1);
     await deps.db.source.query(`UPDATE clubs SET time_zone = 'America/New_York' WHERE id = $1`, [club.id]);
     await deps.db.source.query(`UPDATE campaigns SET window_from = 540, window_to = 600 WHERE id = $1`, [campaignId]);

@@ -42,7 +42,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await createSessionFinder(db).student(token, expiresAt)).to.equal(undefined);
   });
 
-  it('of an administrator are extended by use, with at most one write in five minutes', async () => {
+  it('of an administrator are extended at each use, with at most one write in five minutes', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const { id } = await buildAdministrator();

@@ -46,7 +46,7 @@ describe('retrieval', () => {
       knots = await scene('en', [bowline, hitch, whipping]);
     });
 
-    it('finds passages by one matching word of the question', async () => {
+    it('finds a passage if only one word of the question matches', async () => {
       expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
     });
 
@@ -72,7 +72,7 @@ describe('retrieval', () => {
       expect((await find('rope sheepshank'))[0]).to.equal('a sheepshank');
     });
 
-    it('finds a singular by its plural, and a plural by its singular', async () => {
+    it('finds a singular by the plural, and a plural by the singular', async () => {
       expect(await knots.find('bowlines')).to.deep.equal([bowline]);
       expect(await knots.find('hitch')).to.deep.equal([hitch]);
     });

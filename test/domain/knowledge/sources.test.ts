@@ -202,7 +202,7 @@ describe('a source that leaves the index', () => {
     ]);
   });
 
-  it('is removed even if its removal has failed many times', async () => {
+  it('is removed even after many failed tries of its removal', async () => {
     const { source, takeAway } = await indexed();
     await takeAway();
     await alterSource(source, 'attempts = 1000');

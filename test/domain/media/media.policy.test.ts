@@ -117,7 +117,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     ['image/avif', 1, false],
     [null, 1, false],
   ] as const)
-    it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'nothing known'} in one piece`, () => {
+    it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'an unknown type'} in one piece`, () => {
       expect(isReadWhole({ mime, sizeBytes })).to.equal(expected);
     });
 });

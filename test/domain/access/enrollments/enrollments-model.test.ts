@@ -1,4 +1,4 @@
-/** Compares enrollments with a model: after any sequence of changes, the state and the facts of both must be equal. */
+/** Compares enrollments with a model. After any sequence of changes, the enrollments and the model must have equal states and facts. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import {

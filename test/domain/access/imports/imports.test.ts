@@ -136,7 +136,7 @@ describe('student imports', () => {
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
     });
 
-    it('runs only one import of a club at a time, and wakes the next import when it ends', async () => {
+    it('runs only one import of a club at a time, and wakes the next import when the current one ends', async () => {
       const source = await testDatabase();
       const [first, second, third] = [
         await begin(header + people(600)),

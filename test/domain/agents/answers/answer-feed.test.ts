@@ -122,7 +122,7 @@ describe('feed of answers', function () {
             const follower = followers[act.who % followers.length] ?? fail();
             follower.leave();
             await follower.over;
-            // The follower's connection was cut. It continues at another process, after the characters that it has received.
+            // The follower's connection was cut. The follower continues at another process, after the characters that it has received.
             const received = Array.from(follower.parts.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
@@ -213,7 +213,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('sends the first words of an answer immediately, even just after a read for another follower', async () => {
+  it('sends the first words of an answer immediately, even directly after a read for another follower', async () => {
     const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);

@@ -112,7 +112,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the two minutes end, and fails when they have ended', async () => {
+  it('calls again one second before the two minutes end, and fails when the two minutes have ended', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });

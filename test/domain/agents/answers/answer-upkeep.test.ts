@@ -151,7 +151,7 @@ describe('upkeep of answers', function () {
         expect(await logOf(question.answerId)).to.equal('');
       });
 
-      it('charges the estimate, once, if the worker died before it recorded the event', async () => {
+      it('charges the estimate once if the worker died before it recorded the event', async () => {
         const question = await buildQuestion();
         await deletedAtFirstEvent(question, dies).catch(() => {});
         const [{ costMicros: estimate } = { costMicros: '0' }] = await callRows(question.answerId);
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('leaves no words if it commits between the last word and the end, and charges the use', async () => {
+    it('leaves no words if it commits just before the end of the answer, and charges the use', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

@@ -49,7 +49,7 @@ describe('the month of an AI budget, if Node and Postgres interpret the time zon
     expect((await standing(asker, at)).limit, 'paid in April').to.equal(budget + 10n * dollar);
   });
 
-  it('is the month in UTC if neither knows the zone', async () => {
+  it('is the month in UTC if neither Node nor Postgres knows the zone', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'Mars/Olympus');
     expect((await standing(asker, at)).month).to.equal('2026-03-01');
@@ -224,7 +224,7 @@ describe('AI budget of a club and month', () => {
               const cost = await costOf(answer);
               expect(
                 answer.costs.includes(cost),
-                'the cost of the answer is one of the costs of its concurrent ends',
+                'the recorded cost is the cost of one of the acts that ended the answer',
               ).to.equal(true);
               spent += cost;
             }

@@ -58,7 +58,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(await ahead.take(answer)).to.equal(undefined);
   });
 
-  it('are not returned for another call, or after their inputs have changed', async () => {
+  it('are not returned for another call of the answer, or after their inputs have changed', async () => {
     const changes: ((answer: AnswerRow) => Partial<AnswerRow>)[] = [
       ({ callNo }) => ({ callNo: callNo + 1 }),
       () => ({ instructions: 'Answer like a pirate.' }),
@@ -91,7 +91,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(retrieved).to.deep.equal([]);
   });
 
-  it('report no error, because the step reports it', async () => {
+  it('report no error, because the step reports the error', async () => {
     const failing = { ...deps, retrieve: () => Promise.reject(new Error('away')) };
     const ahead = createPromptsAhead(failing);
     const { questionId } = await buildQuestion();

@@ -50,7 +50,7 @@ let ada: TestStudent;
 let space: { id: Id; clubId: Id };
 /** The messages that the server received, in order. */
 let messages: HandedMessage[];
-/** The answer of the server. It accepts unless a test changes it. */
+/** The answer of the server, which accepts each mail unless a test changes the answer. */
 let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
 let sending: DigestDeps;
 
@@ -439,7 +439,7 @@ describe('the sending of a digest (COMM-17)', () => {
   });
   const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
 
-  it('creates one mail for each student and date if two workers step at the same time', async () => {
+  it('creates one mail for each student and date if two workers run a step at the same time', async () => {
     for (let number = 0; number < 8; number++) await join(await buildStudent(club.id));
     await begin();
     await Promise.all([run(), run(), run()]);
@@ -471,7 +471,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(await digest()).to.include({ pages: 1, recipients: 1 });
   });
 
-  it('reports its progress: pages of members, and mails', async () => {
+  it('reports its progress: the number of the page of members, and the number of settled mails', async () => {
     await deps.db.run(sql`
       WITH student AS (
         INSERT INTO students (id, club_id, name, email, opened_by, verified_at, created_at)
@@ -542,7 +542,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('ends if the plan loses `community`, and does not begin without it', async () => {
+  it('ends if the plan loses `community`, and does not begin if the plan lacks it', async () => {
     await begin();
     await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
     await buildPlan(club.id, 'starter');
@@ -593,7 +593,7 @@ describe('the sending of a digest (COMM-17)', () => {
       expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([outcome]);
     });
 
-  it('deletes its rows after 90 days, the mails before the digests', async () => {
+  it('deletes its rows after 90 days: first the mails, then the digests', async () => {
     await send();
     expect(await retainDigests(deps.db, after(90 * day - 1))).to.deep.equal({ rows: { digestMails: 0 }, more: false });
     expect(await retainDigests(deps.db, after(90 * day))).to.deep.equal({ rows: { digestMails: 1 }, more: true });

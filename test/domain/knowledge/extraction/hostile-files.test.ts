@@ -7,7 +7,7 @@ import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/
 
 const megabyte = 1_024 * 1_024;
 
-/** A PDF of one page whose content is this stream. */
+/** Returns a PDF of one page with the given content stream. */
 function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Array<ArrayBuffer> {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -98,13 +98,13 @@ describe('reading hostile files', function () {
     );
   });
 
-  it('rejects an archive whose entry names point outside it as file_corrupt', async () => {
+  it('rejects an archive as file_corrupt if entry names point outside the archive', async () => {
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: '../../etc/passwd', content: 'x' }]))).to.equal(
       'file_corrupt',
     );
   });
 
-  it('expands no XML entities, neither internal nor external', async () => {
+  it('does not expand internal or external XML entities', async () => {
     const entities = `<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY file SYSTEM "file:///etc/hostname">]>`;
     const extraction = await extracted(bareDocx(documentXml(['Before &b; &file; after'], entities)));
     const text =
@@ -140,7 +140,7 @@ describe('reading hostile files', function () {
     expect(turns).to.be.above(20);
   });
 
-  it('stops reading at its time limit with took_too_long', async () => {
+  it('stops at the time limit of the reading with took_too_long', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
     // The time limit holds only for a thread that gets at least a quarter of the CPU time. For a slower thread the test reads the file again.
     const patiently = async (tries: number): Promise<string> =>
@@ -151,7 +151,7 @@ describe('reading hostile files', function () {
     expect(await patiently(10)).to.equal('took_too_long');
   });
 
-  it('stops reading at its memory limit with too_large', async () => {
+  it('stops at the memory limit of the reading with too_large', async () => {
     const nested = `<html>${'<p>word '.repeat(3_000_000)}`;
     expect(await refusalOf(nested, { rules: { maxHeapMb: 64 } })).to.equal('too_large');
   });

@@ -33,7 +33,7 @@ describe('the reader of HTML files', () => {
         texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
       },
       {
-        what: 'repeats a cell in all rows that it spans, but only within its part of the table',
+        what: 'repeats a cell in all rows that the cell spans, but only within its part of the table',
         html: '<table><tbody><tr><td rowspan=9>a<td>b<tr><td>c</tbody><tbody><tr><td>d<td>e</table>',
         texts: ['a | b', 'a | c', 'd | e'],
       },

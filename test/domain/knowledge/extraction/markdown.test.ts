@@ -66,7 +66,7 @@ describe('the reader of Markdown', () => {
       { what: 'recognizes emphasis beside East Asian full stops', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
     ]); // prettier-ignore
 
-    it('includes the alternative texts of pictures, with a warning for pictures without one', async () => {
+    it('includes the alternative texts of pictures, with a warning for pictures without an alternative text', async () => {
       expect(await readAs('markdown', 'a ![A *boat*](a.png) ![](b.png)')).to.deep.equal({
         sections: [{ page: null, headings: [], paragraphs: [{ text: 'a [Picture: A boat]', kind: 'prose' }] }],
         warnings: ['picture_without_text 1'],

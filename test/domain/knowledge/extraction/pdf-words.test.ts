@@ -17,7 +17,7 @@ describe('lines of a PDF as text', () => {
     expect(read('The word םולש means peace.')).to.equal('The word שלום means peace.');
   });
 
-  it('neither loses nor adds letters when it changes the order', () => {
+  it('does not lose or add letters when the order changes', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', '1', '2', ' ', '.', ',', 'ש', 'ל', 'ع') }),

@@ -163,7 +163,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('repeat their first row in every passage if it is marked as header', async () => {
+    it('repeat their first row in every passage if the row is marked as header', async () => {
       const rows = [
         cell('Knot') + cell('1'),
         ...Array.from({ length: 60 }, (_, at) => cell(`Knot ${at}`) + cell(`${at} minutes`)),
@@ -285,7 +285,7 @@ describe('reading slides', () => {
       expect(file.warnings).to.deep.equal([{ code: 'hidden_left_out', count: 2, pages: [2, 3] }]);
     });
 
-    it('causes a warning for a picture alone on a slide, or a picture without an alternative text', async () => {
+    it('causes a warning for a picture that is alone on a slide or has no alternative text', async () => {
       const decorative = '<a:extLst><a:ext uri="{C}"><adec:decorative val="1"/></a:ext></a:extLst>';
       expect(await warningsOf(picture())).to.deep.equal(['page_is_a_picture 1 on 2']);
       expect(await warningsOf(picture(' descr="A scan"'))).to.deep.equal(['page_is_a_picture 1 on 2']);

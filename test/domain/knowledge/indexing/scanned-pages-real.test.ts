@@ -1,6 +1,6 @@
 /**
- * Reads scanned pages with the real programs ocrmypdf and tesseract. The tests run only if the machine has both, with the languages `eng`
- * and `por`. The programs are on the PATH, or OCRMYPDF_BINARY names ocrmypdf. The project does not install them, because no npm package
+ * Reads scanned pages with the real programs ocrmypdf and tesseract. The tests run only if the machine has both programs, with the
+ * languages `eng` and `por`. The programs are on the PATH, or OCRMYPDF_BINARY names ocrmypdf. The project does not install them, because no npm package
  * contains them.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Tests how scanned pages are indexed. A test program with the interface of a real one does the OCR (ADR 62). */
+/** Tests how scanned pages are indexed. A test program with the interface of a real OCR program does the OCR (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -200,7 +200,7 @@ describe('indexing of scanned pages', function () {
       expect(read.ocrDueAt).to.equal(null);
     });
 
-  it('is not tried a third time if two workers died during it', async () => {
+  it('does not start a third time if two workers died during the OCR', async () => {
     const source = await buildFileSource(await scannedPdf([2], 2));
     await alterSource(source, `attempts = 2`);
     const { step, outcomes, row } = await indexed(source, 'read');

@@ -39,7 +39,7 @@ describe('the claim of a source', function () {
     expect((await sourceRow(source)).fence).to.equal(1);
   });
 
-  it('passes to another step when its lease ends, and the first step then records nothing', async () => {
+  it('passes to another step when the lease ends, so that the first step records nothing', async () => {
     const source = await buildLessonSource('Text.');
     const first = stepSource(
       source,
@@ -185,7 +185,7 @@ describe('the claim of a source', function () {
       await tx.manager.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
     };
 
-    it('is lost and leaves no passage if the removal commits first', async () => {
+    it('is lost and leaves no passage if the removal commits before the recording', async () => {
       const { source, claim, db } = await claimed();
       let recording: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(

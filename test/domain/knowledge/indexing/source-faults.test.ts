@@ -58,7 +58,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await stepSource(source, { storage })).to.include({ done: false, attempt: 2 });
   });
 
-  it('fails if every worker has died while indexing it', async () => {
+  it('fails if every worker dies while it indexes the source', async () => {
     const source = await buildFileSource('Text.');
     await alterSource(source, `status = 'indexing', attempts = ${maxAttempts}, lease_until = now() - interval '1 s'`);
     expect(await stepSource(source)).to.deep.equal(indexingFailed);

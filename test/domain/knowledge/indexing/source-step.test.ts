@@ -88,7 +88,7 @@ describe('indexing', function () {
       expect(await sourceRow(source)).to.include({ status: 'ready', passageCount: 0 });
     });
 
-    it('replaces the passages of a changed lesson in one commit, and keeps the old passages until then', async () => {
+    it('replaces the passages of a changed lesson in one commit, and keeps the old ones until this commit', async () => {
       const source = await buildLessonSource(sentences(30, 1));
       await stepSource(source);
       const before = await textsOf(source);

@@ -271,7 +271,7 @@ describe('changes while the run continues', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('restart the pass of the run, and the page of the old pass neither moves nor ends the new pass', async () => {
+  it('start a new pass of the run, which a page of the old pass neither moves nor ends', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -321,14 +321,14 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`completes the course if all its lessons are completed: ${how}`, async () => {
+    it(`completes the course if all lessons of the course are completed (${how})`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
       await expectCompleted(true);
     });
 
-  it('completes the course if it is extended after its end', async () => {
+  it('completes the course if the access is extended after it has ended', async () => {
     await start();
     const source = await testDatabase();
     await source.query(`UPDATE enrollments SET ends_at = now() - interval '1 second' WHERE id = $1`, [

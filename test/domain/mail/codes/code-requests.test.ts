@@ -13,7 +13,7 @@ describe('the id of a request that causes no mail', () => {
   const account = { clubId: newId(), email: 'ada@example.com' };
   const id = unmailedRequestId(vault, account, now);
 
-  it('is recognized only for its club and address', () => {
+  it('is recognized only for the club and the address of the request', () => {
     expect(isUnmailedRequest(vault, account, id)).to.equal(true);
     expect(isUnmailedRequest(vault, account, id.toUpperCase())).to.equal(true);
     expect(isUnmailedRequest(vault, { ...account, clubId: newId() }, id)).to.equal(false);

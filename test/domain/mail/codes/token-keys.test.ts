@@ -80,7 +80,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
 
   for (const [who, issuer, sender] of [
     ['issued before the change, sent when the new key is current', first, changed],
-    ['issued with the new key, sent by a process that cannot seal with it yet', changed, openable],
+    ['issued with the new key, sent by a process that still seals with the old key', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
     it(`contains the same valid token at each attempt: ${who}`, async () => {

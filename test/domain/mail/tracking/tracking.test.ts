@@ -64,7 +64,7 @@ describe('visits of machines (CAMP-13)', () => {
     expect(isMachine(visit({ 'user-agent': browser, 'x-moz': 'prefetch' }))).to.equal(true);
   });
 
-  it('do not include visits of browsers, and of proxies that load a picture when its mail is opened', () => {
+  it('do not include visits of browsers, or of proxies that load a picture when a mail is opened', () => {
     for (const agent of [
       browser,
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',

@@ -18,7 +18,7 @@ const minute = 60_000;
 
 describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
-  /** Requests a reset mail at this number of minutes after the start. */
+  /** Requests a mail for a password reset at this number of minutes after the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
     const { db, vault } = await testDeps();
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
@@ -32,7 +32,7 @@ describe('mail requests', () => {
     );
   };
 
-  /** All requested mails, whatever their status is. */
+  /** All requested mails with any status. */
   const mailRows = async (studentId: string) =>
     (await testDatabase()).manager.countBy(TransactionalMail, { studentId });
 
@@ -81,7 +81,7 @@ describe('mail requests', () => {
       await ask(student, club.id, minutes);
       if ((await mailsTo(student.id)).length > before) sentAfter.push(minutes);
     }
-    // At minute 62 the last hour still has five mails; at minute 63 it has four.
+    // At minute 62 the last hour contains five mails. At minute 63 it contains four mails.
     expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 

@@ -61,7 +61,7 @@ describe('erasure of files', () => {
   });
 
   describe('of a reservation that was deleted (MED-29)', () => {
-    it('erases a later upload five minutes after its address expires', async () => {
+    it('erases a later upload five minutes after the address of the upload expires', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       expect(await put(upload, notes.bytes)).to.equal(200);

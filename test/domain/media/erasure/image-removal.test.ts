@@ -47,7 +47,7 @@ async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void
 }
 
 describe('removal of the images of deleted conversations', () => {
-  it('uses an index, even beside 5,000 images of another club', async () => {
+  it('uses an index, even if another club has 5,000 images', async () => {
     const runner = (await testDatabase()).createQueryRunner();
     await runner.startTransaction();
     try {

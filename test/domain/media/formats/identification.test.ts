@@ -250,7 +250,7 @@ describe('a file that was announced as an image', () => {
 });
 
 describe('an archive', () => {
-  it('is refused if it has more than 4,096 entries, and no entry is read', async () => {
+  it('is refused without reading an entry if the archive has more than 4,096 entries', async () => {
     const names = Array.from({ length: 4_094 }, (_, at) => String(at));
     const parts = ['[Content_Types].xml', 'word/document.xml'];
     expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
@@ -487,7 +487,7 @@ describe('the identification of a file', () => {
     expect(identificationRules).to.deep.equal({ filesPerThread: 100, workMs: 5_000, maxHeapMb: 64, maxBuffersMb: 64 });
   });
 
-  it('ends at the limits of its heap and of its buffers', async () => {
+  it('ends at the limits of the heap and of the buffers of its thread', async () => {
     const bytes = png(40, 30);
     const store = storeOf(bytes);
     // The time is long enough for a measurement of the memory.

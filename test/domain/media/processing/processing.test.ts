@@ -174,7 +174,7 @@ describe('an upload that has arrived (MED-16)', () => {
         expect(await charged(media.id)).to.equal('upload_missing, charged 0');
       });
 
-      it('and leaves the upload unchanged if the club has spent its limit', async () => {
+      it('and does not change the upload if the club has used up its limit', async () => {
         const id = await upload();
         const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
         expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
@@ -462,7 +462,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
     });
 
-    it('keeps one set of renditions if a worker has died before it recorded its own', async () => {
+    it('keeps one set of renditions if a worker has died before it recorded its renditions', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const dead = Promise.withResolvers<never>();
@@ -549,7 +549,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect((await bytesAt(await find('preview'))).equals(file.bytes)).to.equal(true);
     });
 
-    it('is ready without a picture if its page cannot be drawn or it is larger than 100 MB', async () => {
+    it('is ready without a picture if the page cannot be drawn or the file is larger than 100 MB', async () => {
       const ready = await uploadFile({ club }, { ...(await book()), bytes: Buffer.from('%PDF-1.7\n%%EOF') });
       expect(ready.status).to.equal('ready');
       expect(ready).to.not.have.property('thumbnail_url');
@@ -634,7 +634,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('leaves no object if it is removed while its original is emptied', async () => {
+    it('leaves no object if the image is removed while its original is emptied', async () => {
       const id = await arrived();
       const store = await testObjectStore();
       const storage = {
@@ -728,7 +728,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('does not delay other files before it is emptied', async () => {
+    it('does not delay other files before its original is emptied', async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)

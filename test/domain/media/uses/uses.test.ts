@@ -69,7 +69,7 @@ describe('uses of media (MED-14)', () => {
     });
   });
 
-  it('refuses a new use of an archived file with media_archived, and keeps its old uses', async () => {
+  it('refuses a new use of an archived file with media_archived, and keeps the old uses of the file', async () => {
     const { id } = await buildMedia(club.id);
     await set([id]);
     await archive(id);

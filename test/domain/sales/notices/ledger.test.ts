@@ -361,7 +361,7 @@ describe('a sale', () => {
 });
 
 describe('cancellation of a subscription', () => {
-  it('revokes the access immediately if it states no end of the period', async () => {
+  it('revokes the access immediately if the notice states no end of the period', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
@@ -391,7 +391,7 @@ describe('cancellation of a subscription', () => {
     ).to.have.length(1);
   });
 
-  it('is recorded once if its notice arrives three times, with the earliest time', async () => {
+  it('is recorded once, with the earliest time, if its notice arrives three times', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
     await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });

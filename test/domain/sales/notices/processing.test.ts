@@ -47,7 +47,7 @@ describe('a notice that cannot be applied', () => {
     });
   }
 
-  it('fails with limit_reached if no seat is free, and succeeds when it is replayed after a seat is free', async () => {
+  it('fails with limit_reached if no seat is free, and succeeds in a replay after a seat is free', async () => {
     const shop = await buildShop();
     await buildPlan(shop.club.id, 'starter');
     await buildStudents(shop.club.id, plans.starter.allowances.students.included);
@@ -234,7 +234,7 @@ describe('concurrent notices', () => {
     expect(await factTypes(shop.club.id)).to.have.length(3);
   });
 
-  it('of refunds and chargebacks for one sale record one fact, and the chargeback wins', async () => {
+  it('of refunds and chargebacks for one sale record one fact, and the sale becomes a chargeback', async () => {
     const shop = await buildShop();
     await stepNotice(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
     const ids: string[] = [];

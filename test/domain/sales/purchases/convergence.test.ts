@@ -181,8 +181,8 @@ describe('notices of a subscription with several changes', function () {
   }
 
   for (const [name, order] of [
-    ['first without its subscription, then with it', [alone, chargeOf(0, 0)]],
-    ['first with its subscription, then without it', [chargeOf(0, 0), alone]],
+    ['first without the subscription, then with the subscription', [alone, chargeOf(0, 0)]],
+    ['first with the subscription, then without the subscription', [chargeOf(0, 0), alone]],
   ] as const) {
     it(`grant one access for a charge that was reported ${name}, and revoke the access after its refund`, async () => {
       const shop = await buildShop();

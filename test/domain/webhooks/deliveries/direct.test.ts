@@ -38,7 +38,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   let delivery: TestWebhookDelivery;
   let claim: Claim;
   let now: number;
-  beforeEach('claim one direct delivery, and remove the mark of all others', async () => {
+  beforeEach('claim one direct delivery, and remove the mark of all other deliveries', async () => {
     deps = await testDeps();
     now = Date.now();
     await deps.db.run(sql`UPDATE webhook_deliveries SET direct = false WHERE direct`);

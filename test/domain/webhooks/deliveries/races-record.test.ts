@@ -117,7 +117,7 @@ describe('concurrent changes during an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
     };
 
-    it('fail the delivery, and then make one manual attempt (resend uncommitted first)', async () => {
+    it('fail the delivery, and then make one manual attempt (resend begins first)', async () => {
       const claim = await claimed(delivery);
       let record: Promise<unknown> | undefined;
       await withOpenTransaction(
@@ -131,7 +131,7 @@ describe('concurrent changes during an attempt’s record', () => {
       await expectOneMore();
     });
 
-    it('fail the delivery, and then make one manual attempt (failure uncommitted first)', async () => {
+    it('fail the delivery, and then make one manual attempt (failure begins first)', async () => {
       const claim = await claimed(delivery);
       let request: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
@@ -168,7 +168,7 @@ describe('concurrent changes during an attempt’s record', () => {
       ]);
     });
 
-    it('make one further attempt if the resend is uncommitted at the success', async () => {
+    it('make one further attempt if the resend is not committed when the success is recorded', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
       await withOpenTransaction(

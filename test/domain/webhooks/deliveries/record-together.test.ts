@@ -171,7 +171,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     }
   });
 
-  describe('of deliveries that have ended in the meantime', () => {
+  describe('of deliveries that ended during their attempt', () => {
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
 
     it('stay canceled without an excerpt if the student was removed, and do not affect others', async () => {

@@ -61,7 +61,7 @@ describe('the record of a webhook attempt', () => {
     { what: 'a success at an endpoint with failures', before: isFailing, record: succeeds, outcome: 'succeeded' },
     { what: 'a failure', before: {}, record: fails, outcome: 'http_error' },
   ] as const) {
-    it(`${what} ends only its own attempt, and no other attempt in flight to the endpoint`, async () => {
+    it(`${what} ends only its own attempt, and not the other attempts in flight to the endpoint`, async () => {
       if (Object.keys(before).length > 0) await alterEndpoint(before);
       const other = await due();
       await claimed(other, now);

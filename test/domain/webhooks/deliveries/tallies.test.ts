@@ -19,7 +19,7 @@ const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
 type Status = (typeof statuses)[number];
 const hour = 3_600_000;
-/** Times around the limits of hours and days, and some days apart. */
+/** Times just before and after the limits of hours and days, and times that are some days apart. */
 const instants = [
   0,
   1,

@@ -57,7 +57,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // The gate was woken again in both orders, and now releases the delivery.
+    // The endpoint may be enabled before or after the step of the gate. In both cases the gate was woken again, and now releases the delivery.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);

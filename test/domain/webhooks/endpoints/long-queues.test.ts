@@ -15,7 +15,7 @@ import { expect } from 'chai';
 const minute = 60_000;
 const url = 'https://93.184.216.34/hooks';
 
-/** Builds this number of deliveries, each for another event. */
+/** Builds this number of deliveries, each for a different event. */
 async function multiply(subscription: Subscription, count: number): Promise<void> {
   const { id } = await buildWebhookDelivery(subscription);
   await (

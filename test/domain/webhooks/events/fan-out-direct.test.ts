@@ -176,7 +176,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       );
     });
 
-    describe('with one direct delivery of two', () => {
+    describe('with one direct delivery and one other delivery', () => {
       let other: { id: Id };
       let fact: ClaimedFact;
       let first: Awaited<ReturnType<typeof fanOutNow>>;

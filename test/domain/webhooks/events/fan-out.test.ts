@@ -171,7 +171,7 @@ describe('the fan-out of a fact', () => {
           .and.to.be.at.least(2);
       });
 
-      it('skip a fact whose student is locked, and handle the others immediately', async () => {
+      it('skip a fact whose student is locked, and handle the other facts immediately', async () => {
         const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(

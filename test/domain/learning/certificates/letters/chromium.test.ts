@@ -63,7 +63,7 @@ async function pictureInChromium(page: Page, html: string, styles: string): Prom
 interface Ink {
   width: number;
   height: number;
-  /** The ink in the size of {@link compared}, row by row. */
+  /** The ink of the picture, scaled to the size of {@link compared}, row by row. */
   shades: number[];
 }
 

@@ -19,7 +19,7 @@ export interface Seen {
   /** Whether the condition of the step is true. False if the step has no condition. */
   holds: boolean;
   now: Date;
-  /** The end of the step's wait. Null if it does not wait. */
+  /** The end of the step's wait. Null if the step does not wait. */
   deadline: Date | null;
 }
 

@@ -1,7 +1,7 @@
 /** Splits a time range into whole days and the rest at both ends. The sessions of whole days are counted by tallies (ADR 11). */
 import { sessionRules, type ShownStatus } from './sessions.policy.ts';
 
-/** A range of beginnings of sessions in Unix milliseconds: It includes `from` and excludes `to`. Both may be infinite. */
+/** A range of beginnings of sessions in Unix milliseconds. It includes `from` and excludes `to`. Both may be infinite. */
 export interface Beginnings {
   from: number;
   to: number;

@@ -13,7 +13,7 @@ export class Administrator {
   @Column({ type: 'text', unique: true })
   email: string;
 
-  /** argon2id, in PHC form. Null until the first e-mail is confirmed; before that, a one-time token stores the hash of the password. */
+  /** The hash of the password: argon2id, in PHC form. Until the first e-mail is confirmed it is null, and a one-time token stores the hash. */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 

@@ -23,7 +23,10 @@ const renewEveryMs = 5_000;
  */
 const maxWaiting = 4_096;
 
-/** This call does not own the answer any more: another transaction ended it, or Postgres was unreachable for longer than the lease. */
+/**
+ * The error if this call does not own the answer any more: another transaction ended the answer, or Postgres was unreachable for longer
+ * than the lease.
+ */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
   code = 'answer_lost';

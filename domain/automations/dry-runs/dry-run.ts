@@ -275,7 +275,7 @@ function sleep(
   play.because = wakes < until ? 'access' : 'deadline';
 }
 
-/** Predicts the effect of the step. @returns its outcome and the types of its facts, or an error code */
+/** Predicts the effect of the step. @returns the outcome of the step and the types of its facts, or an error code */
 async function effectOf(
   { deps, clubId, student }: Scene,
   { world, run, at }: Play,

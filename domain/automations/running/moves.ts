@@ -179,7 +179,7 @@ export async function advance(
 }
 
 /**
- * Makes a run wait at its step until the deadline. If the run watches access, it also ends the wait when access begins or ends because of
+ * Makes a run wait at its step until the deadline. If the run watches access, the wait also ends when access begins or ends because of
  * its dates.
  */
 export async function rest(

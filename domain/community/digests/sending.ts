@@ -75,7 +75,7 @@ interface Scene {
   refusals: number;
 }
 
-/** The result of a page. */
+/** The result of sending one page of mails. */
 interface DigestPage extends SentPage {
   /** The mail server refused too many mails in a row. */
   isRefusing: boolean;

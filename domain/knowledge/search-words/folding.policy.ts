@@ -31,11 +31,11 @@ const variants: Readonly<Record<string, string>> = {
   ς: 'σ',
   ё: 'е',
 };
-/** Letters of the blocks that contain such variants. */
+/** Matches the letters of the Unicode blocks that contain the variants above. */
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** The letters of the Unicode blocks that contain such variants. */
+/** A heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
 /** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only stretches a word. */

@@ -76,7 +76,7 @@ function beginsWithElement(line: string, names: ReadonlySet<string>): boolean {
   return name === undefined ? !line.startsWith('<?') : names.has(name.toLowerCase());
 }
 
-/** Tags whose names are not HTML elements are words. */
+/** Tags whose names are not HTML elements are read as words. */
 function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
   return content.replace(/<(?:\?|\/?([a-z][^\s/>]*))/gi, (tag, name: string | undefined) =>
     name !== undefined && names.has(name.toLowerCase()) ? tag : `&lt;${tag.slice(1)}`,

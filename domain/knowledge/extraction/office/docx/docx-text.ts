@@ -231,7 +231,7 @@ class DocxReader {
     return [...descendantsOf(childOf(ruby, name), 'w:t')].map((one) => textOf(one)).join('');
   }
 
-  /** A picture, a chart, or shapes with words. */
+  /** Reads a picture, a chart, or shapes with words. */
   #readDrawing(drawing: XmlElement, open: OpenParagraph): void {
     if (drawing.name === 'w:object') return this.#into.warn('part_skipped');
     const frame = childOf(drawing, 'wp:inline') ?? childOf(drawing, 'wp:anchor');

@@ -13,7 +13,7 @@ export class Administrator {
   @Column({ type: 'text', unique: true })
   email: string;
 
-  /** The hash of the password: argon2id, in PHC form. Until the first e-mail is confirmed it is null, and a one-time token stores the hash. */
+  /** The hash of the password: argon2id, in PHC form. Null until an e-mail is confirmed; before that, a one-time token stores it. */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 

@@ -92,14 +92,14 @@ export interface RetentionJob {
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** The job waits for another service, so it runs after all jobs that do not. */
+  /** True if the job waits for another service. Such jobs run after all other jobs. */
   waitsForOthers?: true;
 }
 
 /**
  * Commits the consequences of facts. Safe to repeat: if a relay dies before it removes the facts, the facts are passed again.
  * @returns the result for each fact
- * @throws errorerror. It does not say which fact caused it, so each fact must then be passed alone
+ * @throws errorerror. The error does not say which fact caused it, so the caller must then pass each fact alone
  */
 export type FactConsumer = (
   db: Database,
@@ -113,7 +113,7 @@ export interface ConsumerOptions extends FanOutOptions {
   waitSpeed?: number;
 }
 
-/** A workflow to start. The relay itself may only make the first attempt of a delivery run. */
+/** A workflow to start. The relay itself may make the first attempt of a delivery run, and nothing else. */
 export type CausedWorkflow = DeliveryRun;
 
 /** The parts of one context. */
@@ -165,7 +165,7 @@ export const contexts = {
   joining: {
     mails: {},
     mediaUses: {},
-    eraseStudent: null, // memberships go with the community
+    eraseStudent: null, // the part of the community removes memberships
     changeEmail: null,
     retention: [
       {
@@ -326,15 +326,15 @@ export const contexts = {
     mails: assignmentMails,
     mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
-    changeEmail: null, // a mail goes to the address that the student has at that time
-    retention: [], // the media context removes unsent files
+    changeEmail: null, // a mail goes to the address that the student has when it is sent
+    retention: [], // the media context removes files that were not sent
     factConsumers: [],
   },
   mentorships: {
     mails: mentorshipMails,
     mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
-    changeEmail: null, // a mail goes to the address that the student has at that time
+    changeEmail: null, // a mail goes to the address that the student has when it is sent
     retention: [],
     factConsumers: [],
   },
@@ -366,8 +366,8 @@ export const contexts = {
   campaigns: {
     mails: {},
     mediaUses: campaignMediaUses,
-    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // also mails of automations and digests
-    changeEmail: null, // a mail is claimed for the address that the student has at that time
+    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // also erases mails of automations and digests
+    changeEmail: null, // a mail uses the address that the student has when it is claimed
     retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],
   },
@@ -375,7 +375,7 @@ export const contexts = {
     mails: {},
     mediaUses: automationMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
-    changeEmail: null, // a mail is claimed for the address that the student has at that time
+    changeEmail: null, // a mail uses the address that the student has when it is claimed
     retention: [
       rollingUp('automationStepChanges', rollUpSteps),
       { run: ({ db }, now) => forgetOldPaths(db, now) },
@@ -414,7 +414,10 @@ export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>
   contextsInLockOrder.map((context) => context.mediaUses),
 );
 
-/** @returns the only entry for each name @throws Error if no context has an entry for a name, or if two contexts have one */
+/**
+ * @returns a function that finds the only entry for a name
+ * @throws Error if no context has an entry for a name, or if two contexts have one
+ */
 export function answersOf<Name extends string, Answer>(
   names: readonly Name[],
   answers: readonly Readonly<Partial<Record<Name, Answer>>>[],

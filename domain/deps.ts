@@ -3,7 +3,7 @@ import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
 
-/** For commands that use only Postgres. */
+/** The dependencies of commands that use only Postgres. */
 export interface DatabaseDeps {
   db: Database;
 }
@@ -12,12 +12,12 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** For functions that show students with signed URLs of their pictures. */
+/** The dependencies of functions that show students with signed URLs of their pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }
 
-/** For functions that return URLs of this service, such as the URL of a certificate. */
+/** The dependencies of functions that return URLs of this service, such as the URL of a certificate. */
 export interface AddressedDeps extends VaultDeps {
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;

@@ -1,4 +1,4 @@
-/** A migration that removes something. It waits while a process runs that still reads it (docs/how-to/upgrade.md). */
+/** A migration that removes something. The migration waits while a process runs that still reads the thing (docs/how-to/upgrade.md). */
 import type { MigrationInterface } from 'typeorm';
 
 export interface Contraction extends MigrationInterface {

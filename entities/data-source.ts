@@ -9,7 +9,8 @@ import { SnakeCaseNames } from './naming.ts';
 
 /**
  * Milliseconds of silence after which a connection counts as dead. After a failover or a host failure the other end disappears without a
- * word, and so do the server's own timeouts. Without this limit a query would wait forever. It is longer than the server's timeouts.
+ * message, and the server's own timeouts have no effect. Without this limit a query would wait forever. It is longer than the server's
+ * timeouts.
  */
 const silenceMs = 35_000;
 
@@ -19,7 +20,7 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has not answered for too long')));
 }
 
-/** Shorter than every lease: a wait for a lock fails before another process claims the row (ENG-2). */
+/** The lock timeout. It is shorter than every lease, so a wait for a lock fails before another process claims the row (ENG-2). */
 const lockTimeoutMs = 5_000;
 
 /**
@@ -27,20 +28,20 @@ const lockTimeoutMs = 5_000;
  * them when a connection asks for them at its start (pgbouncer/pgbouncer#525).
  */
 export const limitsOfTime = {
-  statement_timeout: 30_000, // our statements are fast; a slow one must not hold locks forever
+  statement_timeout: 30_000, // our statements are fast; a slow statement must not hold locks forever
   lock_timeout: lockTimeoutMs,
   idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction loses its locks
 } as const;
 
-/** For long work: the session runs without the timeouts of its role. */
+/** Options for long work. The session runs without the timeouts of its role. */
 export const withoutLimits = Object.keys(limitsOfTime)
   .map((name) => `SET ${name} = 0`)
   .join('; ');
 
 /**
- * The lock timeout of migrations, which run beside the service. Other transactions queue behind a migration that waits for a table, so it
- * may not wait long; it is then tried again (commands/migrate.ts). A migration that builds an index concurrently blocks no transaction,
- * and sets `lock_timeout` to 0 meanwhile.
+ * The lock timeout of migrations, which run beside the service. Other transactions queue behind a migration that waits for a table, so a
+ * migration must not wait long. If it fails, it is tried again (commands/migrate.ts). A migration that builds an index concurrently blocks
+ * no transaction, and sets `lock_timeout` to 0 for this work.
  */
 export const migrationLockMs = 2_000;
 
@@ -65,11 +66,11 @@ export const migrations = classes.filter(({ name }) => /\d{13}$/.test(name));
 
 export interface DatabaseSettings {
   url: Secret;
-  /** The address of the same database at which each session has its own connection. */
+  /** A second address of the same database. At this address each session has its own connection. */
   directUrl?: Secret | undefined;
-  /** The most connections of a process. */
+  /** The maximum number of connections of a process. */
   poolSize: number;
-  /** The longest wait of a statement for a free connection of the pool or for Postgres to answer. */
+  /** The maximum time for which a statement waits for a free connection of the pool, or for an answer of Postgres. */
   connectWithinMs?: number;
 }
 
@@ -78,8 +79,9 @@ export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUr
   directUrl ?? url;
 
 /**
- * @param options.patient uses the direct address without timeouts, for migrations: an index over millions of rows takes minutes without traffic
- * @param options.reserved connections of the pool that only the writing of records may use (ENG-18)
+ * @param options.patient true to use the direct address without timeouts. Migrations need this, because an index over millions of rows
+ *   takes minutes without any traffic on the connection
+ * @param options.reserved the number of connections of the pool that only the writing of records may use (ENG-18)
  * @param options.Pool replaces the driver's pool of connections
  * @returns a data source that is not yet connected: call `initialize()`
  */

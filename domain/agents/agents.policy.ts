@@ -1,4 +1,4 @@
-/** Lists and defaults of agents, their material and their answers (AGT-21). */
+/** The allowed values and the defaults of agents, of their material and of their answers (AGT-21). */
 
 /** The kinds of material that an agent can have. A course stands for its published lessons. */
 export const materialKinds = ['course', 'lesson', 'media'] as const;

@@ -1,11 +1,11 @@
-/** The rules of assignments: what they accept, and until when (ASG-5 to ASG-9). */
+/** The rules of assignments: which work they accept, and until which time (ASG-5 to ASG-9). */
 
 export const assignmentRules = {
   /** The maximum number of assignments of a lesson. The lesson shows all of them. */
   maxOfLesson: 20,
 } as const;
 
-/** The deadline, and the time from which no work is accepted. Null means that there is no such time. */
+/** The deadline, and the time from which no work is accepted. Null means that the assignment has no such time. */
 export interface Dates {
   dueAt: Date | null;
   closesAt: Date | null;
@@ -33,9 +33,9 @@ export function isClosed({ closesAt }: Dates, now: Date): boolean {
 }
 
 /**
- * Work is late if it was first sent after both deadlines: the deadline at that time and the current deadline. So a later deadline
- * corrects lateness, and an earlier deadline makes no earlier work late. Work that is sent exactly at the deadline is in time.
- * @param first when it was first sent, and the deadline in force at that time
+ * Work is late if it was first sent after both deadlines: the deadline at that time and the current deadline. So a later deadline can make
+ * late work punctual, but an earlier deadline does not make earlier work late. Work that is sent exactly at the deadline is in time.
+ * @param first the time at which the work was first sent, and the deadline in force at that time
  * @param dueAt the deadline in force now
  */
 export function isLate(first: { sentAt: Date; dueAt: Date | null }, dueAt: Date | null): boolean {

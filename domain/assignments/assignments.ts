@@ -60,7 +60,7 @@ export async function listAssignments(
   return { rows: await presentAssignments(db, storage, rows), total };
 }
 
-/** @throws DomainError not_found (also for a deleted assignment and one of another club) */
+/** @throws DomainError not_found (also for a deleted assignment and for an assignment of another club) */
 export async function readAssignment(
   db: Queries,
   storage: ObjectStore,
@@ -72,7 +72,7 @@ export async function readAssignment(
   return record;
 }
 
-/** @throws DomainError not_found (also for a deleted assignment and one of another club) */
+/** @throws DomainError not_found (also for a deleted assignment and for an assignment of another club) */
 export async function requireAssignment(db: Queries, clubId: Id, assignmentId: Id): Promise<void> {
   await findRow(db, clubId, assignmentId);
 }
@@ -215,7 +215,7 @@ function requireSense({
     throw new DomainError('invalid_request', 'closes_at must not be before due_at.');
 }
 
-/** @param text a date-time, or nothing @throws DomainError invalid_request for a day that does not exist in its month */
+/** @param text a date-time, or undefined @throws DomainError invalid_request for a day that does not exist in its month */
 function dateOf(text: string | undefined, field: string): Date | null {
   return text === undefined || text === '' ? null : instantOf(text, field);
 }

@@ -1,4 +1,4 @@
-/** The library files of an assignment's text, and of a review for the student (MED-14). */
+/** The library files of an assignment's text, and of an administrator's review (MED-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -11,7 +11,10 @@ import { setUses } from '../media/uses/uses.ts';
 /** The kinds of records that have library files in this context. */
 type Kind = 'assignment' | 'assignment_review';
 
-/** Replaces the files of a record. The caller holds the lock of the record. @throws DomainError not_found (a file), media_archived */
+/**
+ * Replaces the list of files of a record. The caller holds the lock of the record.
+ * @throws DomainError not_found (a file), media_archived
+ */
 export async function attach(
   tx: Transaction,
   clubId: Id,

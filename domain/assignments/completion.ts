@@ -18,7 +18,10 @@ export function completeLesson(
   return completion.completeLesson(deps, reader, publicId, now, requireApproved);
 }
 
-/** The caller holds the locks of the student and of the lesson's course, so submissions and assignments do not change. @throws DomainError assignment_open */
+/**
+ * The caller holds the locks of the student and of the lesson's course, so submissions and assignments do not change during the check.
+ * @throws DomainError assignment_open
+ */
 async function requireApproved(tx: Transaction, reader: Reader, lessonId: Id): Promise<void> {
   const open = await tx.one(sql`
     SELECT 1 FROM assignments assignment

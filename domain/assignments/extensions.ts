@@ -14,7 +14,7 @@ import { datesInForce, type Dates } from './assignments.policy.ts';
 
 type ExtensionRecord = RecordOf<'AssignmentExtension'>;
 
-/** The extensions of a removed student are deleted. So the student of each extension has an address. */
+/** The extensions of a removed student are deleted. So every extension that exists belongs to a student with an address. */
 const extensionColumns = columns(
   AssignmentExtension,
   ['studentId', 'dueAt', 'closesAt', 'createdAt', 'updatedAt'],
@@ -40,7 +40,7 @@ export async function listExtensions(
   return { rows: rows.map(presentExtension), total };
 }
 
-/** Gives a student later dates. They replace the student's earlier extension. @throws DomainError not_found, invalid_request */
+/** Gives a student later dates. These dates replace an earlier extension of the student. @throws DomainError not_found, invalid_request */
 export async function setExtension(
   { db }: DatabaseDeps,
   { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
@@ -79,7 +79,7 @@ export async function removeExtension(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await requireAssignment(tx, clubId, assignmentId);
-    await lockStudent(tx, clubId, studentId); // The lock orders this removal and a concurrent submission
+    await lockStudent(tx, clubId, studentId); // The lock makes a concurrent submission run before or after this removal
     const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
     if (affected === 0) throw notFound('extension');
   });

@@ -20,7 +20,7 @@ export interface Reviewing {
 }
 
 /**
- * Approves an attempt for good, or requests changes, and mails the student. The review is refused if another administrator has already
+ * Approves an attempt finally, or requests changes, and mails the student. The review is refused if another administrator has already
  * reviewed the attempt, or if the student has sent a newer attempt. So no administrator approves unseen work.
  * @throws DomainError not_found (also a file), media_archived, invalid_request (changes without a comment), submission_changed
  */

@@ -28,9 +28,10 @@ interface Work {
 const noAssignment = () => notFound('assignment');
 
 /**
- * Sends an attempt: the first one, or a new one after a review has requested changes. Its files belong to the attempt from then on.
+ * Sends an attempt. It is the first attempt, or a new attempt after a review has requested changes. The sent files then belong to the
+ * attempt.
  * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed,
- * submission_state
+ *   submission_state
  */
 export async function submitAssignment(
   { db, storage }: MediaDeps,

@@ -22,7 +22,7 @@ import { presentDates } from './assignments.ts';
 import { datesInForce, isLate } from './assignments.policy.ts';
 import { presentAttached } from './attachments.ts';
 
-/** A submission with its lesson, its course and its dates. A deleted assignment and a removed lesson still have rows here. */
+/** A submission with its lesson, its course and its dates. The submissions of a deleted assignment or a removed lesson are included. */
 const submissionColumns = columns(
   AssignmentSubmission,
   {
@@ -102,7 +102,7 @@ async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** One student has few submissions, so they are counted one by one. */
+/** One student has few submissions, so the query counts the rows themselves. */
 async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<Counts> {
   const rows = await db.rows<{ status: SubmissionStatus; count: number }>(sql`
     SELECT status, count(*)::int AS count FROM assignment_submissions
@@ -144,7 +144,7 @@ export async function listOwnSubmissions(
 const ownOne = (reader: Reader, submissionId: Id) =>
   sql`submission.id = ${submissionId} AND submission.student_id = ${reader.id}`;
 
-/** @returns the submission without its attempts @throws DomainError not_found (also for a submission of another student) */
+/** @returns the submission without its attempts @throws DomainError not_found (also for the submission of another student) */
 export async function findOwnSubmission(
   db: Queries,
   reader: Reader,

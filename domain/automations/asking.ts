@@ -1,4 +1,4 @@
-/** The queries of a look. Each rule is answered separately, so that the path of the run can show the answers. */
+/** The queries of a look at a run. They return the answer of each rule separately, so that the path of the run can show the answers. */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ export interface Question {
   condition: Condition | undefined;
   /** Present if the loss of access ends the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
-  /** Whether access may begin or end by time while the run waits. */
+  /** Whether the student's access may begin or end because of its dates while the run waits. */
   watchesAccess: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Answers {
   condition: boolean[];
   /** Whether the student has the access to which the run belongs. Null if the look does not need it. */
   open: boolean | null;
-  /** When the student's access next begins or ends by time. */
+  /** The next time at which the student's access begins or ends because of its dates. */
   nextChange: Date | null;
 }
 
@@ -43,7 +43,10 @@ export async function answer(db: Queries, question: Question, now: Date, world: 
   return row;
 }
 
-/** The access that the trigger named: a delivery, a course, or the deliveries of a product. Without such a name, any access. */
+/**
+ * The access that the trigger named: a delivery, a course, or the deliveries of a product. If the trigger named none of these, any access
+ * counts.
+ */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {
     delivery: sql`held.delivery_id = ${id}`,

@@ -9,17 +9,17 @@ import type { Condition, Rule } from '../conditions/conditions.ts';
 import { minutesOf } from './bounds.policy.ts';
 import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './versions/definition.policy.ts';
 
-/** The facts at a look. */
+/** The facts on which the decision of a look depends. */
 export interface Seen {
   automation: AutomationStatus;
-  /** Whether `exit_when` is true. False if there is none. */
+  /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
-  /** Whether access existed before and does not exist any more. Only true if that ends a run. */
+  /** Whether access existed before and does not exist any more. True only if the automation ends runs in this case. */
   accessLost: boolean;
-  /** Whether the condition of the step is true. False if it has none. */
+  /** Whether the condition of the step is true. False if the step has no condition. */
   holds: boolean;
   now: Date;
-  /** The end of the step's wait. Null if it does not wait. */
+  /** The end of the step's wait. Null if the step does not wait. */
   deadline: Date | null;
 }
 
@@ -87,8 +87,8 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters the step waits immediately, because its reasons to exit were just checked. A run looks first at a step with a
- * condition or an effect.
+ * Whether a run that enters the step waits immediately. That is possible because the reasons to exit were just checked. At a step with a
+ * condition or an effect, the run needs a look first.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
@@ -109,13 +109,13 @@ export function combine({ match, rules }: Condition, answers: readonly boolean[]
   return match === 'all' ? answers.every(Boolean) : answers.some(Boolean);
 }
 
-/** The changes that may change the answers for a waiting run. */
+/** The changes that may affect the answers for a waiting run. */
 export interface Watch {
   /** Types of facts. */
   types: EventType[];
-  /** Courses whose published lessons matter. */
+  /** The courses whose published lessons affect the answers. */
   courses: string[];
-  /** Whether access that begins or ends by time matters. */
+  /** Whether the answers depend on access that begins or ends because of its dates. */
   access: boolean;
 }
 

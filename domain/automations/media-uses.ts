@@ -1,4 +1,4 @@
-/** The uses of library files by automations: by drafts and by versions. */
+/** The uses of library files by automations: in drafts and in versions. */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -7,7 +7,7 @@ import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
  * Whether runs can still start in `automation_versions version` of `automations automation`, or are in it. The uses of an old version
- * remain until the next version is published, and no list shows them.
+ * remain until the next publication, but no list shows these uses.
  */
 const liveVersion = sql`(automation.published_id = version.id AND automation.status IN ('active', 'paused')
   OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;
@@ -24,7 +24,7 @@ export const automationMediaUses = {
   },
 } as const satisfies MediaUseRules;
 
-/** Ends the uses of versions that have no runs and in which no run can start. The caller holds the automation. */
+/** Ends the uses of versions that have no runs and in which no run can start. The caller holds the lock of the automation. */
 export async function endUsesOfOldVersions(tx: Transaction, automationId: Id): Promise<void> {
   const oldVersions = sql`
     SELECT version.id FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id

@@ -1,4 +1,4 @@
-/** Automations as records of the API, and finding one (OP-9). */
+/** Presents automations as records of the API, and finds an automation (OP-9). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationVersion } from '../../entities/automations/automation-version.ts';
@@ -34,7 +34,7 @@ const automationColumns = columns(Automation, [
 ]);
 
 export interface AutomationRow extends Omit<RowOf<typeof automationColumns>, 'draft'> {
-  /** The draft may be incomplete, or of a later release. */
+  /** The draft may be incomplete, or a later release may have written it. */
   draft: Definition;
 }
 

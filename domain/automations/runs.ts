@@ -1,4 +1,4 @@
-/** Runs as administrators see them, each alone and counted by step, and the actions of administrators on a run (AUTO-15). */
+/** Runs as administrators see them: single runs, the counts of runs at each step, and the actions of administrators on a run (AUTO-15). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { RunStatus } from '../../entities/automations/values.ts';
 import { AutomationRunStep } from '../../entities/automations/automation-run-step.ts';
@@ -24,7 +24,7 @@ type RunRecord = RecordOf<'AutomationRun'>;
 export interface RunFilter extends PageRequest {
   status?: RunStatus;
   student_id?: Id;
-  /** Only active runs that are at this step. */
+  /** If present, only active runs at this step are listed. */
   step_id?: string;
   /** The number of a version. */
   version?: number;
@@ -107,7 +107,7 @@ interface MailOfStep {
   clickedAt: Date | null;
 }
 
-/** @returns the run with its path, in the order in which it passed the steps @throws DomainError not_found */
+/** @returns the run with its path, in the order in which the run passed the steps @throws DomainError not_found */
 export async function readRun(
   db: Queries,
   clubId: Id,
@@ -167,7 +167,7 @@ export async function exitRun(
 }
 
 /**
- * Lets a failed run try its step again.
+ * Makes a failed run try its step again.
  * @throws DomainError not_found, run_state, automation_state, reentry_forbidden
  */
 export async function resumeRun(
@@ -210,7 +210,7 @@ const runState = ({ status }: RunRow) =>
 const wakeIt = (tx: Transaction, { id, clubId, automationId, versionId, priority }: RunRow, now: Date) =>
   wake(tx, 'automationRun', [{ id, clubId, automationId, versionId, priority }], now);
 
-/** Locks student, automation and run, in this order. */
+/** Locks the student, the automation and the run, in this order. */
 async function change(
   { db }: DatabaseDeps,
   clubId: Id,

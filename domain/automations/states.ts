@@ -10,14 +10,17 @@ import type { DatabaseDeps } from '../deps.ts';
 import { setImagesOf } from '../campaigns/drafts/images.ts';
 import { findAutomation, readAutomation, type AutomationRow, type Revised } from './records.ts';
 
-/** No more students enter, and each run is held at its step. @throws DomainError not_found, automation_state */
+/** Pauses the automation. No more students enter, and each run is held at its step. @throws DomainError not_found, automation_state */
 export async function pauseAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
   return change(deps, clubId, automationId, ['active'], (tx, automation) =>
     move(tx, automation, { status: 'paused', gateLooksAt: null }, now),
   );
 }
 
-/** The gate lets the held runs continue, only a few at first. @throws DomainError not_found, automation_state, feature_not_in_plan */
+/**
+ * Resumes the automation. The gate lets the held runs continue, only a few at first.
+ * @throws DomainError not_found, automation_state, feature_not_in_plan
+ */
 export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
   return change(deps, clubId, automationId, ['paused'], async (tx, automation) => {
     await requireFeature(tx, clubId, 'automations');
@@ -26,7 +29,7 @@ export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automatio
 }
 
 /**
- * Archives the automation for good. The gate makes its runs look again, so that they end.
+ * Archives the automation permanently. The gate makes its runs look again, so that they end.
  * @throws DomainError not_found, automation_state
  */
 export async function archiveAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {

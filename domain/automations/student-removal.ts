@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { endRun, runColumns, type RunRow } from './running/moves.ts';
 
-/** Ends the student's runs and deletes their paths. Keys and counts stay. The caller holds the lock of the student. */
+/** Ends the student's runs and deletes their paths. The keys of the runs and the counts stay. The caller holds the lock of the student. */
 export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const active = await tx.rows<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run
     WHERE run.student_id = ${studentId} AND run.status = 'active' ORDER BY run.id FOR NO KEY UPDATE`);

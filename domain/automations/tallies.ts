@@ -6,7 +6,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 
-/** @returns by automation: the number of its active runs, and of all its runs */
+/** @returns for each automation: the number of its active runs, and of all its runs */
 export async function countRuns(
   db: Queries,
   automations: readonly { id: Id; clubId: Id }[],
@@ -35,7 +35,7 @@ export interface StepCount {
   clicked: number;
 }
 
-/** @returns the counts of the steps of a version that at least one run has entered */
+/** @returns the counts of each step of the version that at least one run has entered */
 export async function countSteps(db: Queries, versionId: Id): Promise<StepCount[]> {
   return db.rows<StepCount>(sql`
     SELECT step_id AS "stepId", sum(entered)::int AS entered, sum(departed)::int AS departed, sum(sent)::int AS sent,

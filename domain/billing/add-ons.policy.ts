@@ -1,18 +1,18 @@
-/** The times at which a charge with an unknown outcome is tried again, and at which it is given up. */
+/** Defines when a charge with an unknown outcome is tried again, and when it is given up. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** Waits after each attempt, in milliseconds. The last one repeats. */
+/** The wait after each attempt, in milliseconds. The last wait of the list repeats. */
 const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, hour] as const;
 
-/** In seconds. Longer than the three calls of an attempt together (10 s each). */
+/** The lease of an attempt, in seconds. It is longer than the three calls of an attempt together (10 s each). */
 export const addOnLeaseSeconds = 60;
 
 /**
  * After this time no new charge is requested, and only an earlier charge is searched for. The processor stores an idempotency key for at
- * least 24 hours. A charge under a forgotten key would be a second charge.
+ * least 24 hours. After that, a request with the same key would cause a second charge.
  */
 export const chargesUntilMs = 23 * hour;
 

@@ -16,7 +16,7 @@ import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from '
 type AddOnRecord = RecordOf<'AddOn'>;
 
 export interface Purchase {
-  /** Chosen by the buyer, so that a repeated request does not create a second purchase. */
+  /** The id that the buyer chooses, so that a repeated request does not create a second purchase. */
   id: Id;
   kind: AddOnKind;
   /** In packages. */
@@ -27,8 +27,8 @@ const paymentFailed = () =>
   new DomainError('payment_failed', 'The payment was declined. The allowance has not changed.');
 
 /**
- * Buys an add-on. It is charged immediately. If the processor does not report the outcome, the add-on stays pending, and its workflow
- * settles it.
+ * Buys an add-on. The charge happens immediately. If the processor does not report the outcome, the add-on stays pending, and its workflow
+ * settles the purchase.
  * @returns the add-on, active or pending
  * @throws DomainError not_configured, payment_failed, add_on_exists
  */
@@ -42,7 +42,7 @@ export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, 
   return addOn;
 }
 
-/** Records the purchase with a lease for the caller, before any charge. @returns undefined if it was recorded before */
+/** Records the purchase with a lease for the caller, before any charge. @returns undefined if the purchase was recorded before */
 async function begin(
   tx: Transaction,
   clubId: Id,

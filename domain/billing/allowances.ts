@@ -10,8 +10,7 @@ import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
 /**
- * The reader of a refusal. An administrator reads the name of the plan. For every other reader the message does not mention the plan
- * (AUTH-10).
+ * The reader of a refusal. A message to an administrator mentions the plan. A message to any other reader does not (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
 
@@ -37,7 +36,7 @@ export async function requireFeature(
 
 /** Seats for students that a transaction has reserved. No other transaction of the club can reserve seats until this transaction ends. */
 export interface LockedSeats {
-  /** The number of students beyond the allowance, including these seats. It is recorded when students are added. */
+  /** The number of students beyond the allowance, including these seats. This number is recorded when students are added. */
   excess: number;
 }
 
@@ -53,7 +52,7 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 /**
  * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one of them waits. The cost
  * does not depend on the number of students. The lock comes before the lock of any student.
- * @throws DomainError limit_reached if the plan does not bill overage
+ * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(
   tx: Transaction,
@@ -61,8 +60,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // The count is locked before the changes are rolled up, never after. Otherwise a deadlock is possible: one transaction has locked
-  // changes and waits for the count, while another transaction has locked the count and reserves more seats.
+  // The count is locked before the changes are rolled up, because the opposite order can deadlock: one transaction would lock changes and
+  // wait for the count, while another transaction has locked the count and reserves more seats.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -111,7 +110,7 @@ export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedS
 /**
  * Reserves seats for a known number of students, and records students beyond the allowance. Must be called in the transaction that adds
  * them, before it adds them.
- * @throws DomainError limit_reached if the plan does not bill overage
+ * @throws DomainError limit_reached if too few seats are free and the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
   await takeSeats(tx, clubId, await lockSeats(tx, clubId, more), now);

@@ -1,4 +1,4 @@
-/** The month of a club in its time zone, by which the AI budget, its add-ons and overages are counted. */
+/** The month of a club in its time zone. The AI budget, its add-ons and overages are counted per month. */
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { localMonthOf, type LocalMonth } from '../../platform/core/time/local-time.ts';

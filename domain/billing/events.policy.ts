@@ -11,7 +11,7 @@ export interface PlanEvent {
   created: Date;
   customerId: string | null;
   subscriptionId: string | null;
-  /** The plan that the event states. Null if it states none. */
+  /** The plan that the event states. Null if the event states no plan. */
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
@@ -27,7 +27,7 @@ export interface ReadEvent extends PlanEvent {
 /** @returns the plan of a price, by the price's lookup key or by the configuration */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans texts `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
+/** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
@@ -55,7 +55,7 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
   'customer.subscription.deleted': (subscription, planOfPrice) => ({
     ...readSubscription(subscription, planOfPrice),
     status: 'canceled',
-    priceUnknown: false, // the subscription ends, whatever its price
+    priceUnknown: false, // the subscription ends, and its price does not matter
   }),
 };
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
@@ -87,7 +87,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     subscriptionId: textAt(subscription, 'id'),
     namedClub: textAt(subscription, 'metadata', 'club_id'),
     ...(status !== null && { plan: plan ?? null, status }),
-    // Since version 2025-03-31 of the processor's API the item has it, before that the subscription.
+    // Since version 2025-03-31 of the processor's API the item has this field. In earlier versions the subscription has it.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
@@ -97,7 +97,7 @@ function readInvoice(invoice: unknown): Says {
   const about = at(invoice, 'parent', 'subscription_details');
   return {
     customerId: idAt(invoice, 'customer'),
-    // Since version 2025-03-31 of the processor's API `parent` has it, before that the invoice.
+    // Since version 2025-03-31 of the processor's API `parent` has this field. In earlier versions the invoice has it.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
@@ -113,7 +113,7 @@ const saysNothing = {
   priceUnknown: false,
 } as const satisfies Says;
 
-/** @param event as the processor sent it @returns the data about a plan; undefined if it is not an event */
+/** @param event the event as the processor sent it @returns the data about a plan; undefined if the value is not an event */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];
   if (id === null || type === null || created === null) return undefined;
@@ -156,13 +156,14 @@ export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName)
   );
 }
 
-/** @param events of one subscription, in their order @returns undefined if no event states a plan */
+/** @param events the events of one subscription, in their order @returns undefined if no event states a plan */
 function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefined {
   const last = <Field extends keyof PlanEvent>(field: Field) =>
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // A canceled subscription never becomes active again. A later successful charge paid for the time before the cancellation.
+  // A canceled subscription never becomes active again. A successful charge that arrives later has paid for the time before the
+  // cancellation.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,
@@ -190,13 +191,13 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   );
 }
 
-/** @returns a text of 1 to 255 characters, as the processor's ids and keys are */
+/** @returns the value if it is a text of 1 to 255 characters, like the processor's ids and keys */
 function textAt(value: unknown, ...path: readonly string[]): string | null {
   const text = at(value, ...path);
   return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;
 }
 
-/** Reads an id, also if the record that it names is expanded. */
+/** Reads an id. The processor may have replaced the id by the whole record that it names. */
 function idAt(value: unknown, key: string): string | null {
   return textAt(value, key) ?? textAt(value, key, 'id');
 }

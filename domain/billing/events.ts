@@ -1,4 +1,4 @@
-/** The processor's events. Each is recorded once, and the club's plan follows from all recorded events. */
+/** The processor's events. Each event is recorded once. The club's plan is derived from all recorded events. */
 import { BillingEvent } from '../../entities/billing/billing-event.ts';
 import { ClubFeatureChange } from '../../entities/billing/club-feature-change.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -12,13 +12,13 @@ import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './e
 
 /**
  * Records an event and updates the club's plan. An event that was recorded before changes nothing.
- * @returns the outcome, or undefined for a repetition
+ * @returns the outcome, or undefined if the event was recorded before
  */
 export async function receiveEvent(db: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   return db.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
-    // The events of one customer are processed one after another. So the event that names the club sees the earlier events of the
-    // customer, which wait for the club.
+    // The events of one customer are processed one after another. So the event that names the club finds all earlier events of the customer
+    // that were stored without a club.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
     const customerClub = await clubOfCustomer(tx, event.customerId);
@@ -78,7 +78,7 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The club that the event names, if the club exists. An event of another environment names a club that does not exist here. */
+/** The club that the event names, if the club exists. An event of another environment names a club that does not exist in this database. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
   const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);

@@ -10,7 +10,7 @@ import { readEvent, type PlanOfPrice } from './events.policy.ts';
 /** The dependencies of receiving the payment processor's events. */
 export interface BillingEventDeps {
   db: Database;
-  /** Undefined if the operator has configured no processor. */
+  /** Undefined if the operator has not configured a processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
   /** Called with the outcome of each event, for the log. */
@@ -21,7 +21,7 @@ export interface BillingEventDeps {
 const toleranceSeconds = 300;
 
 /**
- * Verifies and records a notice. Its bytes are parsed only after their signature was verified.
+ * Verifies and records a notice. The function parses the bytes only after it has verified their signature.
  * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but not an event)
  */
 export async function receiveBillingEvent(
@@ -52,7 +52,7 @@ function requireSignature(raw: Buffer, signature: string, secret: Secret, now: D
   try {
     signatures.verifyHeader(utf8.decode(raw), signature, secret.reveal(), toleranceSeconds, undefined, now.getTime());
   } catch {
-    // The library's own message is not passed on, because it quotes the body and the header.
+    // The library's own error message is not shown, because it quotes the body and the header.
     throw new DomainError('signature_invalid', 'The signature is missing, wrong or too old.');
   }
 }

@@ -11,8 +11,8 @@ import { addOns } from './plans.policy.ts';
 import type { AddOnDeps } from './settling.ts';
 
 /**
- * Restores each purchase that was paid since the given time and has no row, by the id in the payment. Its workflow finds the payment and
- * settles the purchase. Safe to repeat: a purchase with a row does not change.
+ * Finds each payment since the given time whose purchase has no row. Restores this row with the id in the payment. Its workflow finds the
+ * payment and settles the purchase. Safe to repeat: a purchase with a row does not change.
  * @returns the ids of the restored purchases
  * @throws Error without a processor
  */

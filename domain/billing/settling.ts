@@ -14,7 +14,7 @@ import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payme
 
 export interface AddOnDeps {
   db: Database;
-  /** Undefined if the operator has configured none. Pending add-ons then wait. */
+  /** Undefined if the operator has not configured a processor. Pending add-ons then wait. */
   processor: PaymentProcessor | undefined;
 }
 
@@ -23,7 +23,7 @@ export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at
 /** The columns that a claim returns. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
-  /** The number of attempts, this one included. */
+  /** The number of attempts, including the current attempt. */
   attemptCount: number;
   amount: number;
   currency: string;
@@ -70,7 +70,7 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 
 /**
  * Charges a claimed add-on, and records the outcome.
- * @param wakeAfter true to wake the add-on's workflow if the add-on stays pending. For callers other than that workflow
+ * @param wakeAfter true to wake the add-on's workflow if the add-on stays pending. Callers other than that workflow pass true
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -104,14 +104,17 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
 
 /**
  * Saves the payment method before the first charge, because a repeated request with the same idempotency key must be identical.
- * @returns false if the claim is lost
+ * @returns false if this worker has lost its claim
  */
 async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
   const { affected } = await db.manager.update(AddOn, { id, fence, status: 'pending' }, { paymentMethodId });
   return affected !== 0;
 }
 
-/** A lost lease does no harm, because the add-on's workflow then continues. A requested wake is sent in any case. */
+/**
+ * A lost lease does no harm, because the add-on's workflow then continues. The workflow is woken in this case too, if the caller has
+ * requested that.
+ */
 async function record(
   tx: Transaction,
   claimed: ClaimedAddOn,

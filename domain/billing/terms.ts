@@ -15,12 +15,15 @@ export interface Terms {
   bought: string;
 }
 
-/** The columns of {@link Terms}. @param kind SQL for the sum of permanent add-ons. Add-ons of the AI budget count for one month only */
+/**
+ * The columns of {@link Terms}.
+ * @param kind SQL for the sum of permanent add-ons. Add-ons of the AI budget are not in this sum, because they count for one month only
+ */
 export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
   sql`${planOf(clubId)} AS plan,
     (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;
 
-/** @returns the allowed amount of the resource, add-ons included, and the treatment of use beyond it */
+/** @returns the allowed amount of the resource, including add-ons, and the treatment of use beyond this amount */
 export function limitOf({ plan, bought }: Terms, resource: Resource): { limit: number; overage: Allowance['overage'] } {
   const { included, overage } = plans[plan ?? 'trial'].allowances[resource];
   return { limit: included + Number(bought), overage };

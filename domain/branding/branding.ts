@@ -46,7 +46,7 @@ export async function findBranding(db: Queries, publicUrl: string, clubId: Id): 
   };
 }
 
-/** @returns the public part of the branding */
+/** @returns the part of the branding that students and visitors may see */
 export function presentPublicBranding({
   accentColor,
   logoUrl,

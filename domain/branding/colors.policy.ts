@@ -1,9 +1,9 @@
 /** Decides whether a colour is readable by WCAG 2.2 (success criterion 1.4.3). */
 
-/** The least contrast between text of normal size and its background. */
+/** The lowest allowed contrast between text of normal size and its background. */
 const leastContrast = 4.5;
 
-/** @param color `#rrggbb` @returns its relative luminance, from 0 (black) to 1 (white) */
+/** @param color `#rrggbb` @returns the relative luminance of the colour, from 0 (black) to 1 (white) */
 function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const share = Number.parseInt(color.slice(at, at + 2), 16) / 255;

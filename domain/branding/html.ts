@@ -3,7 +3,7 @@ import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
 import type { Branding } from './branding.ts';
 
-/** The largest height of a logo, in pixels. */
+/** The maximum height of a logo, in pixels. */
 const logoHeight = 64;
 
 /** @returns the logo, with the club's name for readers who load no images; empty without a logo */
@@ -12,7 +12,7 @@ export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: strin
   return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
 }
 
-/** @returns a paragraph for each line of the legal footer and for each link; empty if there is neither */
+/** @returns a paragraph for each line of the legal footer and for each link; empty if the club has neither */
 export function footerHtml(
   { legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>,
   direction: Direction,
@@ -25,7 +25,7 @@ export function footerHtml(
   return `${legal}${listed === '' ? '' : `<p>${listed}</p>`}`;
 }
 
-/** @returns the footer and the links as plain text, one part each */
+/** @returns the footer and the links as plain text, with one part for each */
 export function footerText({ legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>): string[] {
   return [
     ...(legalFooter === null ? [] : [legalFooter]),

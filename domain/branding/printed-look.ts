@@ -10,11 +10,11 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';
 
 export const printedLogoRules = {
-  /** The largest variant that is read, in bytes. Larger variants are ignored. */
+  /** The maximum size of a variant, in bytes. Larger variants are ignored. */
   mostFileBytes: 4 * 1_024 * 1_024,
-  /** The largest picture in the document, in bytes. */
+  /** The maximum size of the picture in the document, in bytes. */
   mostPictureBytes: 200 * 1_024,
-  /** The time limit from the first read to the picture. After it the document is printed without a logo. */
+  /** The time limit from the first read until the picture is ready. After this time the document is printed without a logo. */
   patienceMs: 10_000,
   /** The maximum number of processes that create pictures at the same time, for all clubs. */
   processes: 2,
@@ -39,13 +39,16 @@ export interface LogoFile extends Size {
 export interface PrintedLook {
   /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
-  /** Null if there is no logo, if its file is not public, or if no picture could be made of it. */
+  /** Null if the club has no logo, if its file is not public, or if no picture could be created from the file. */
   logo: LogoFile | null;
 }
 
 const lookColumns = columns(ClubBranding, ['accentColor'], 'branding');
 
-/** @param printSize size of the printed logo, in pixels @returns the look, with the smallest variant of the logo that is large enough */
+/**
+ * @param printSize the size of the printed logo, in pixels
+ * @returns the look, with the smallest variant of the logo that is large enough
+ */
 export async function findPrintedLook(db: Queries, clubId: Id, printSize: Size): Promise<PrintedLook> {
   const row = await db.one<(typeof lookColumns)['row'] & { files: LogoFile[] | null }>(sql`
     SELECT ${lookColumns}, (
@@ -69,7 +72,7 @@ export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean
 function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
-    // The library that renders a vector image without a size makes it one pixel large.
+    // If a vector image has no size, the library renders it with a size of one pixel.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>
@@ -95,7 +98,7 @@ const permits = createClubPermits(printedLogoRules.processes);
 
 /**
  * Reads a variant and creates the printed picture. It never throws, so that no document fails because of its logo.
- * @param printSize size of the printed logo, in pixels
+ * @param printSize the size of the printed logo, in pixels
  */
 export async function readLogo(
   storage: Pick<ObjectStore, 'stream'>,
@@ -129,7 +132,7 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // A store that ignores the abort signal must not delay the document.
+  // Waits for the abort signal too, because a store that ignores the signal must not delay the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 

@@ -8,7 +8,7 @@ export interface Rates {
   complained: number;
 }
 
-/** A rate of fewer mails is not significant. */
+/** The minimum number of mails. A rate of fewer mails is not significant. */
 const minSent = 200;
 const maxBounceRate = 0.05;
 const maxComplaintRate = 0.003;

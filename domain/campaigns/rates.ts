@@ -12,7 +12,10 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
   return { sent, bounced, complained };
 }
 
-/** @returns the reason why the campaign must pause, judged by the mails since an administrator last resumed it after such a pause */
+/**
+ * @returns the reason why the campaign must pause, decided by the mails after the last time when an administrator resumed it after such a
+ *   pause
+ */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);
   return reasonInRates({

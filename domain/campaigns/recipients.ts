@@ -1,4 +1,4 @@
-/** The outcome for each recipient of a campaign, and the statistics of all (operation 6). */
+/** The outcome for each recipient of a campaign, and the statistics of all recipients (operation 6). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { removedStudentName } from '../../entities/identity/student.ts';
 import { Mail } from '../../entities/mail/mail.ts';
@@ -80,8 +80,8 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 }
 
 /**
- * Tallies count `pending` and `sending` together, because `sending` changes too often. The rows in `sending` are always few, so they are
- * counted one by one.
+ * Tallies count `pending` and `sending` together, because `sending` changes too often. The rows in `sending` are always few, so the query
+ * counts the rows themselves.
  */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
@@ -106,7 +106,7 @@ async function countSending(db: Queries, campaignId: Id): Promise<number> {
   return countRow?.mails ?? 0;
 }
 
-/** The tallied lists of mails of each campaign, by status. */
+/** The lists of mails of each campaign, by status. Tallies count these lists. */
 const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
 const eventLists = {
   delivered: 'mails_delivered',
@@ -117,7 +117,7 @@ const eventLists = {
 } as const;
 const reasonLists = skipReasons.map((reason) => ({ reason, list: `mails_skipped_${reason}` as const }));
 
-/** Reads tallies, so the cost does not grow with the recipients. @throws DomainError not_found */
+/** Reads tallies, so the cost does not grow with the number of recipients. @throws DomainError not_found */
 export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): Promise<RecordOf<'CampaignStatistics'>> {
   const { recipients, finalStatistics } = await findCampaign(db, clubId, campaignId);
   if (finalStatistics !== null) return finalStatistics as RecordOf<'CampaignStatistics'>;
@@ -158,8 +158,8 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Keeps only ids, times and statuses in a removed student's recipient rows. A mail that is being sent completes normally, and its record
- * contains no address. Clicks and bounces are deleted but still counted. An unknown outcome stays recorded: the mail may have arrived and
- * must not count as refused.
+ * contains no address. Clicks and bounces are deleted but still counted. An unknown outcome stays recorded, because the mail may have
+ * arrived and must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

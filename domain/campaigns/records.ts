@@ -1,4 +1,4 @@
-/** Campaigns as records of the API, and finding one. */
+/** Presents campaigns as records of the API, and finds a campaign. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -27,7 +27,7 @@ const fieldsWithoutContents = [
 
 const campaignColumns = columns(Campaign, [...fieldsWithoutContents, 'content', 'audience']);
 
-/** The columns of a row in a list (CAMP-18). The campaigns of a page could have 100 MB together with their content. */
+/** The columns of a row in a list (CAMP-18). The list has no content, because the content of a page of campaigns could have 100 MB. */
 export const summaryColumns = columns(Campaign, fieldsWithoutContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
   sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
       jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,

@@ -28,7 +28,7 @@ async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<nu
   );
   if (!campaign) return undefined;
   const { id, clubId, finalStatistics } = campaign;
-  // The statistics are saved before the first row is deleted, in the same transaction, because the tallies follow the rows.
+  // The statistics are saved before the first row is deleted, in the same transaction, because deleting rows changes the tallies.
   if (finalStatistics === null)
     await tx.manager.update(Campaign, id, { finalStatistics: await readStatistics(tx, clubId, id) });
   const removedRows = await tx.run(

@@ -1,6 +1,7 @@
 /**
- * Sends one page of a campaign's mails. A commit of its own claims each mail immediately before the mail is given to the mail server. The
- * outcome is recorded afterwards. The service never repeats a mail that may have arrived without a request of the club (CAMP-6, CAMP-9).
+ * Sends one page of a campaign's mails. A separate transaction claims each mail immediately before the mail is given to the mail server.
+ * Another transaction records the outcome. The service never repeats a mail that may have arrived without a request of the club (CAMP-6,
+ * CAMP-9).
  */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
@@ -57,7 +58,9 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
   confirmed: boolean;
 }
 
-/** A candidate as the claim leaves it: a mail that was not claimed may have no claim's values, and a removed student no address. */
+/**
+ * The row of a candidate after the claim. A mail that was not claimed may lack the values of a claim, and a removed student has no address.
+ */
 type ClaimRow =
   | (Claimed & { status: 'sending'; goesOn: boolean })
   | (Omit<Claimed, 'email' | 'fence' | 'attemptCount'> & {
@@ -80,7 +83,7 @@ interface Scene {
   clubName: string;
   sender: MailSender;
   from: From;
-  /** The number of refusals in a row so far. */
+  /** The number of consecutive refusals so far. */
   refusals: number;
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
@@ -116,7 +119,10 @@ export async function sendPage(
   });
 }
 
-/** Checks the page against the audience again, and skips students who left it. Students who entered it since the freeze do not join. */
+/**
+ * Checks the page against the audience again, and skips students who have left the audience. Students who entered the audience after the
+ * freeze do not get the mail.
+ */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
     WHERE status = 'pending' AND id IN (
@@ -128,9 +134,8 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 
 /**
  * Claims one mail for each idle connection, if campaign, student and address still allow it. The candidates have different addresses,
- * because one statement read them. The statement locks the candidates by id before it checks any other condition. The reason: just after
- * a freeze, Postgres's statistics contain no pending mails. A plan that begins with pending mails would then read all of them for each
- * claim.
+ * because one statement read them. The statement locks the candidates by id before it checks any other condition. Just after a freeze,
+ * Postgres's statistics contain no pending mails. So Postgres could choose a plan that reads all pending mails for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
@@ -256,7 +261,7 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // The campaign is locked. Otherwise a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending
+      // Locks the campaign. Without this lock, a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending
       // again.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
@@ -269,7 +274,10 @@ async function record(
   return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
 }
 
-/** Counts refusals in a row. Too many pause the campaign. Repeated successes write nothing. @returns whether the campaign continues */
+/**
+ * Counts refusals in a row. Too many refusals pause the campaign. A success after another success writes nothing.
+ * @returns whether the campaign continues
+ */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {
   const { campaign } = scene;
   const countRow = await db.one<{ refusals: number }>(sql`UPDATE campaigns

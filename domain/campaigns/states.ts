@@ -20,7 +20,7 @@ import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 type Record = RecordOf<'Campaign'>;
 
 /**
- * @param at in the club's local time; immediately if absent
+ * @param at the time in the club's time zone; if absent, the campaign starts immediately
  * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a past or nonexistent time)
  */
 export async function scheduleCampaign(
@@ -62,8 +62,8 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
 }
 
 /**
- * Changes a campaign that has not begun into a draft again. The campaign is scheduled, or was paused before its recipients were frozen.
- * So no mail has been sent yet (DEC-156).
+ * Changes a campaign that has not begun into a draft again. The campaign must be scheduled, or paused before its recipients were frozen. So
+ * no mail has been sent yet (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
@@ -118,7 +118,7 @@ async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   return { judgedSent: sent, judgedBounced: bounced, judgedComplained: complained };
 }
 
-/** Cancels a campaign. Recipients that are not claimed are skipped. @throws DomainError not_found, campaign_state */
+/** Cancels a campaign. Recipients whose mail no worker has claimed are skipped. @throws DomainError not_found, campaign_state */
 export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'

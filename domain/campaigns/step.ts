@@ -30,7 +30,7 @@ import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
-/** The reason of a wait. `page` means no wait: there is more to send. */
+/** The reason of a wait. `page` means that the campaign does not wait, because more mails are due. */
 type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
@@ -44,7 +44,7 @@ export type CampaignStep =
       recipients: number;
     };
 
-/** The maximum number of mails of one activity. A slow server ends it earlier. */
+/** The maximum number of mails of one activity. If the mail server is slow, the activity ends earlier. */
 const pageSize = 1_000;
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const serverRestMs = 15_000;
@@ -58,7 +58,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   const { db } = deps;
   const at = new Date(now);
   const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
-  if (!campaign) return { done: true, outcome: 'draft' }; // the campaign was deleted as a draft
+  if (!campaign) return { done: true, outcome: 'draft' }; // the campaign was a draft and was deleted
   const waiting = (waitingFor: Awaited, until?: number): CampaignStep => ({
     done: false,
     ...(until !== undefined && { at: until }),
@@ -93,8 +93,8 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 
 /**
  * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Students who join the audience later are
- * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles
- * it again.
+ * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles the
+ * e-mail again.
  */
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;
@@ -107,7 +107,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
       await pause(tx, campaign, reason ?? 'problems', now);
       return 0;
     }
-    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the public copies are used from now on
+    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // from here on, the public copies are used
     const linkedEmail: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     const frozen = await tx.one<{ recipients: number }>(sql`
       WITH frozen AS (
@@ -126,9 +126,9 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes recipients who were removed as students during the freeze. The freeze reads the students as they were at its beginning. The
- * foreign keys of its mails wait for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and then
- * sees the mails.
+ * Removes recipients who were removed as students during the freeze. The freeze sees the students as they were at its beginning. When it
+ * inserts mails, the foreign key waits for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and
+ * then sees the mails.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{
@@ -194,7 +194,7 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
   return finishOrWait(deps, campaign, leased, now);
 }
 
-/** Pauses a campaign, unless it has ended meanwhile. */
+/** Pauses a campaign, unless the campaign has already ended. */
 async function pauseFor(deps: SendingDeps, campaign: Campaign, reason: PauseReason, now: Date): Promise<CampaignStep> {
   await deps.db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');

@@ -1,4 +1,4 @@
-/** Imports addresses to which a club must not write, from a file as another provider exports it (CAMP-44). */
+/** Imports addresses to which a club must not write, from a file that another provider has exported (CAMP-44). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { FileFormat } from '../../entities/access/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -10,7 +10,7 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 
-/** The maximum number of rows of a file. A file of this size is read in some seconds, while a person waits. */
+/** The maximum number of rows of a file. Reading a file of this size takes some seconds, and a person waits for it. */
 export const maxRows = 50_000;
 /** The maximum number of faulty rows that the answer lists. Further faulty rows are only counted. */
 const maxFaults = 1_000;
@@ -18,12 +18,11 @@ const maxFaults = 1_000;
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored, so that the same file may
- * be imported again.
- * @param body the file, read piece by piece. Its iteration throws body_too_large
+ * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored. The same file may be imported
+ * again.
+ * @param body the file, which is read piece by piece. The iteration throws body_too_large
  * @throws DomainError invalid_request (no readable header line, more than 50,000 rows, a line of more than 128 KB),
- *   suppression_limit_reached
- *   suppression_limit_reached
+ *   suppression_limit_reached suppression_limit_reached
  */
 export async function importSuppressions(
   { db, vault }: VaultDeps,
@@ -42,7 +41,7 @@ export async function importSuppressions(
         keys.set(key.toString('hex'), key);
       } else {
         failed += 1;
-        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // only the column `email` is read
+        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // the import reads only the column `email`
       }
       if (keys.size + failed > maxRows)
         throw new DomainError('invalid_request', `The file has more than ${maxRows} rows. Send it in several parts.`);
@@ -54,7 +53,7 @@ export async function importSuppressions(
   return { added: addedCount, existing: keys.size - addedCount, failed, errors: faults };
 }
 
-/** The part of a file that was received and not read yet. */
+/** The part of a file that has arrived but was not read yet. */
 class File {
   #left: Buffer = Buffer.alloc(0);
   #format: FileFormat | undefined;

@@ -53,8 +53,8 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // The uses are written before the row, whose foreign key locks the club's row, because files come before the club in the order of
-    // locks.
+    // The uses are written before the row of the branding, because files come before the club in the order of locks. The foreign key of
+    // that row locks the club's row.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)
@@ -73,7 +73,7 @@ function requireReadable(color: string): void {
   );
 }
 
-/** Locks the file until the commit, so that it does not become private meanwhile. @throws DomainError invalid_file */
+/** Locks the file until the commit, so that the file does not become private before the commit. @throws DomainError invalid_file */
 async function requireLogo(tx: Transaction, clubId: Id, mediaId: Id): Promise<void> {
   const file = await tx.one(sql`
     SELECT 1 FROM media WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND kind = 'image'

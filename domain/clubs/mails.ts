@@ -1,4 +1,4 @@
-/** The mail that invites a person to administer a club. The token goes with its invitation. */
+/** The mail that invites a person to administer a club. The token of the mail is deleted together with the invitation. */
 import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
 
 export const clubMails = { administrator_invitation: aboutRecipient } as const satisfies MailKinds;

@@ -35,7 +35,7 @@ interface MemberRow {
   role: Role;
   since: Date;
   expiresAt: Date | null;
-  /** When the mail of an open invitation goes out, if it was deferred. */
+  /** If the mail of an open invitation was deferred, the time at which it will be sent. */
   mailWithheldUntil: Date | null;
 }
 
@@ -53,7 +53,7 @@ const membersOf = (clubId: Id, now: Date) => sql`FROM (
     FROM invitations WHERE club_id = ${clubId}) AS member`;
 const memberColumns = selection<MemberRow>(sql`*`);
 
-/** @returns members first, then open invitations, both by e-mail */
+/** @returns members first, then open invitations, both sorted by e-mail */
 export async function listMembers(db: Queries, clubId: Id, page: PageRequest, now: Date): Promise<Page<Member>> {
   const { rows, total } = await listPage(db, page, {
     columns: memberColumns,
@@ -117,9 +117,9 @@ export async function inviteMember(
 }
 
 /**
- * Uses the invitation's token: the invited person becomes a member, and gets a new account if the e-mail address has none. The reader of
- * the mail owns the address, so the account is confirmed too. The club is locked before the token is used. So the inviter's role cannot
- * change at the same time, and all changes of members take locks in the same order.
+ * Uses the invitation's token. The invited person becomes a member. If the e-mail address has no account, the person also gets a new
+ * account. The reader of the mail owns the address, so the account is confirmed too. The club is locked before the token is used. So the
+ * inviter's role cannot change at the same time, and all changes of members take locks in the same order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -172,7 +172,7 @@ async function requireGiver(
 
 /**
  * A confirmed account keeps its name and password, because the invitation gives access to the club and not to the account. An unconfirmed
- * account may belong to a stranger. So it is set up again for the person who has proved to own the address.
+ * account may belong to a stranger. So the account is set up again for the person who has proved to own the address.
  */
 async function accountFor(
   tx: Transaction,
@@ -283,7 +283,7 @@ async function lockMembers(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
 }
 
-/** @throws DomainError token_gone if the invitation ended meanwhile */
+/** @throws DomainError token_gone if the invitation has already ended */
 async function lockClubOf(tx: Transaction, invitationId: Id): Promise<void> {
   const invitation = await tx.one<{ clubId: Id }>(
     sql`SELECT ${columns(Invitation, ['clubId'])} FROM invitations WHERE id = ${invitationId}`,

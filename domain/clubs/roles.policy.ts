@@ -14,7 +14,7 @@ export function rolesGivenBy(giver: Role | undefined): readonly Role[] {
   return giver === undefined ? [] : givenBy[giver];
 }
 
-/** @returns the roles that a member may no longer give after a change of their own role; `after` is undefined for a removal */
+/** @returns the roles that a member may no longer give after the member's own role has changed; `after` is undefined for a removal */
 export function rolesNoLongerGiven(before: Role, after: Role | undefined): readonly Role[] {
   const remainingRoles = rolesGivenBy(after);
   return rolesGivenBy(before).filter((role) => !remainingRoles.includes(role));

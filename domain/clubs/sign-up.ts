@@ -30,7 +30,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // The check runs before the e-mail is looked up, so that all callers get the same answer.
+  // The check runs before the e-mail is looked up, so that the answer does not show whether the e-mail is known.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);
@@ -64,7 +64,7 @@ export async function signUpAdministrator(
     );
     return true;
   });
-  // The account's password has changed since it was compared, for example because a form was sent twice. So the comparison is repeated.
+  // The account's password has changed after the comparison, for example because a form was sent twice. So the comparison is repeated.
   if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 

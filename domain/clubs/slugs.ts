@@ -14,7 +14,9 @@ import { isReserved, readSlug } from './slug.policy.ts';
 export const slugRules = {
   /** The time for which a former slug still finds its club, and no other club may use it (DEC-178). */
   answersForDays: 90,
-  /** The maximum number of former slugs of a club at a time, so that no club reserves an unlimited number of names (DEC-179). */
+  /**
+   * The maximum number of former slugs that a club has at the same time, so that no club reserves an unlimited number of names (DEC-179).
+   */
   former: 3,
 } as const;
 
@@ -24,7 +26,7 @@ const frontColumns = columns(Club, ['id', 'name', 'slug', 'language'], 'club');
 type FrontRow = RowOf<typeof frontColumns>;
 
 /**
- * @param typed a slug as in a host name. An invalid slug is looked up like every other slug, so that the answer takes as long
+ * @param typed the slug from a host name. An invalid slug is looked up like every other slug, so that its answer takes the same time
  * @returns the data that a front end shows before the sign-in (ACC-8)
  * @throws DomainError not_found, with the same answer for a malformed, an unknown and an expired slug
  */
@@ -54,7 +56,7 @@ type SlugRow = RowOf<typeof slugColumns>;
 /**
  * Changes the slug of the club. The old slug still finds the club for 90 days (ACC-9). The caller holds the lock of the club's row.
  * @param change.from the current slug
- * @param change.to matches the pattern of the contract
+ * @param change.to a slug that matches the pattern of the contract
  * @throws DomainError slug_taken (reserved, used by another club, or used by another club less than 90 days ago), slug_limit_reached
  */
 export async function changeSlug(
@@ -70,7 +72,7 @@ export async function changeSlug(
   requireFree(rows, clubId, to, now);
   requireRoomForFormer(rows, clubId, to, now);
   await tx.run(
-    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // limits the number of rows of a club
+    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // limits the rows of a club
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {

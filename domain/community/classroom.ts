@@ -15,8 +15,8 @@ import { memberCounts } from './counts.ts';
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
- * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from the read mark on. Without it,
- * Postgres assumes that a space with few posts has many. It then scans the posts of all spaces and finds none.
+ * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index beginning at the read mark. Without
+ * it, Postgres assumes that a space with few posts has many. It then scans the posts of all spaces and finds none.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;

@@ -42,7 +42,7 @@ const fromComments = sql`FROM community_comments written ${authors}`;
 const postLocked = () => new RefusalToPerson('post_locked', 'refusal.post_locked');
 
 /**
- * Publishes a comment, or a reply to a comment of the post. A repeated send with the same `id` publishes once.
+ * Publishes a comment, or a reply to a comment of the post. If the same `id` is sent again, nothing more is published.
  * @throws DomainError not_found (also for `reply_to`), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
  */
 export async function publishComment(
@@ -65,7 +65,7 @@ export async function publishComment(
   });
 }
 
-/** Locks the comment against deletion. @throws DomainError not_found, invalid_request */
+/** Locks the comment, so that it is not deleted. @throws DomainError not_found, invalid_request */
 async function requireAnswerable(tx: Transaction, voice: Voice, post: PostRow, commentId: Id): Promise<void> {
   const answered = await findRow(tx, voice, post.id, commentId, sql`FOR SHARE OF written`);
   if (answered.state !== 'published') throw notFound('comment');
@@ -122,7 +122,10 @@ export interface CommentRef {
   commentId: Id;
 }
 
-/** Only the author may edit a comment, and only while a member. @throws DomainError not_found, not_entitled, invalid_request */
+/**
+ * Only the author may edit a comment, and only while the author is a member.
+ * @throws DomainError not_found, not_entitled, invalid_request
+ */
 export async function updateComment(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -190,7 +193,7 @@ export async function lockComment(
   return { post, comment: await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`) };
 }
 
-/** @param lock the lock of the post @returns a comment that the voice may read @throws DomainError not_found, not_entitled */
+/** @param lock the lock of the post @returns finds a comment that the voice may read @throws DomainError not_found, not_entitled */
 export async function findVisibleComment(
   db: Queries,
   voice: Voice,

@@ -2,7 +2,10 @@
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The member count of each space, as a table of `subject_id` and `members`. A statement reads it once for all spaces that it shows. */
+/**
+ * The member count of each space, as a table with the columns `subject_id` and `members`. A statement reads this table once for all its
+ * spaces.
+ */
 export function memberCounts(clubId: Id): Sql {
   const where = sql`club_id = ${clubId} AND list = 'space_members' AND marked`;
   return sql`(SELECT subject_id, sum(records)::int AS members FROM (

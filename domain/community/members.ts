@@ -18,7 +18,10 @@ const memberColumns = columns(CommunityMembership, ['joinedAt', 'bannedAt', 'mut
   .and(columns(Student, ['id', 'name'], 'student'))
   .and<{ email: string }>(sql`student.email`);
 
-/** @returns a page of the members, the newest first, or of the banned students, the latest ban first @throws DomainError not_found */
+/**
+ * @returns a page of the members, with the newest member first; or a page of the banned students, with the latest ban first
+ * @throws DomainError not_found
+ */
 export async function listMembers(
   db: Queries,
   { clubId, spaceId }: { clubId: Id; spaceId: Id },
@@ -30,7 +33,7 @@ export async function listMembers(
   const which = isBanned
     ? sql`membership.banned_at IS NOT NULL`
     : sql`membership.left_at IS NULL AND membership.banned_at IS NULL`;
-  // Removing a student deletes the memberships, so each membership has a student with an address.
+  // The removal of a student deletes the memberships. So every existing membership has a student with an address.
   const access = sql`(NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`student.id`, now)}) AS "hasAccess"`;
   const columnsWithAccess = memberColumns.and<{ hasAccess: boolean }>(access);
   const { rows, total } = await listPage(db, page, {
@@ -65,7 +68,7 @@ interface MemberRef {
 }
 
 /**
- * Ends the membership, as leaving does; the student may join again. Safe to repeat.
+ * Ends the membership, as if the student had left. The student may join again. Safe to repeat.
  * @throws DomainError not_found (also if the student was never a member)
  */
 export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now: Date): Promise<void> {
@@ -99,7 +102,10 @@ export async function banMember(
   });
 }
 
-/** Lets a banned student join again. This does not make the student a member. Safe to repeat. @throws DomainError not_found */
+/**
+ * Ends the ban, so that the student may join again. This does not make the student a member. Safe to repeat.
+ * @throws DomainError not_found
+ */
 export async function unbanMember(
   { db }: DatabaseDeps,
   { clubId, spaceId, studentId }: MemberRef,

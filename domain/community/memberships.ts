@@ -19,11 +19,11 @@ import { RefusalToPerson } from '../language/refusal.ts';
 type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
-  /** The space is neither archived nor hidden without access. */
+  /** Whether the student sees the space: it is not archived, and not hidden from students without access. */
   isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
-  /** The student is or was a member. */
+  /** Whether the student is or was a member. */
   known: boolean;
 }
 
@@ -44,7 +44,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. Nothing changes for a member. Earlier posts count as read.
+ * Makes the student a member. If the student is already a member, nothing changes. Earlier posts count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
  */
 export async function joinSpace(
@@ -72,7 +72,7 @@ export async function joinSpace(
 }
 
 /**
- * Ends the membership, also after access has ended. The student's posts and comments stay. Safe to repeat.
+ * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. Safe to repeat.
  * @returns the space as it is after leaving
  * @throws DomainError not_found if the student does not see the space and was never a member
  */
@@ -121,7 +121,7 @@ export async function updateMembership(
 }
 
 /**
- * Records the time up to which the student has read the space. The mark never moves back, and never beyond now.
+ * Records the time up to which the student has read the space. The mark never moves back, and never beyond the current time.
  * @throws DomainError not_found (the space, or no membership in it), invalid_request
  */
 export async function markSpaceRead(

@@ -1,4 +1,4 @@
-/** Moderation of posts and comments by administrators. Each act is a row (COMM-13). */
+/** Moderation of posts and comments by administrators. Each act of moderation is stored as a row (COMM-13). */
 import { CommunityComment } from '../../entities/community/community-comment.ts';
 import { CommunityModeration } from '../../entities/community/community-moderation.ts';
 import { CommunityPost } from '../../entities/community/community-post.ts';

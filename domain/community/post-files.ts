@@ -47,14 +47,14 @@ function asFile(error: unknown): never {
     : error;
 }
 
-/** For a deleted post: deletes a student's files for good, but not files of the library. The caller holds the lock of the post. */
+/** Runs for a deleted post. Deletes a student's files permanently, but not files of the library. The caller holds the lock of the post. */
 export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`SELECT media_id FROM community_post_files WHERE post_id = ${postId}`, now);
   await tx.manager.delete(CommunityPostFile, { postId });
   await setUses(tx, clubId, { kind: 'post', id: postId }, []);
 }
 
-/** @returns by post: its files with signed addresses. A student's files are in their order. A post without files is absent. */
+/** @returns for each post: its files with signed addresses. A student's files are in their order. A post without files is absent. */
 export async function presentPostFiles(
   db: Queries,
   storage: ObjectStore,

@@ -28,22 +28,24 @@ const postColumns = columns(
   'written',
 ).and<AuthorRow>(authorColumns);
 
-/** The columns, including whether the voice wrote the post. */
+/** The columns of a post, including whether the voice wrote the post. */
 const columnsFor = (voice: Voice) =>
   postColumns.and<{ own: boolean }>(sql`coalesce(${isOwn(voice, written)}, false) AS own`);
 export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromPosts = sql`FROM community_posts written ${authors}`;
 
-/** At most 25 characters, unique: the id in base 36. */
+/** The public id is the id in base 36. It is unique and has at most 25 characters. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Posts and comments of all clubs share one set of ids, because a reaction or a report names its target only by id. The advisory lock
- * makes transactions that choose the same id wait for each other.
- * @param requestedId chosen by the caller @returns this id, or a new one @throws DomainError post_exists
+ * Posts and comments of all clubs share one set of ids, because a reaction or a report names its target only by id. The advisory lock makes
+ * transactions that choose the same id wait for each other.
+ * @param requestedId the id that the caller has chosen
+ * @returns the requested id, or a new id
+ * @throws DomainError post_exists
  */
 export async function chooseId(tx: Transaction, requestedId: Id | undefined): Promise<Id> {
   if (requestedId === undefined) return newId();
@@ -56,7 +58,7 @@ export async function chooseId(tx: Transaction, requestedId: Id | undefined): Pr
 }
 
 /**
- * Publishes a post. A repeated send with the same `id` publishes once.
+ * Publishes a post. If the same `id` is sent again, nothing more is published.
  * @throws DomainError not_found, not_entitled (no access, not a member, or only administrators may post), post_exists, invalid_request,
  *   invalid_file, media_archived
  */
@@ -88,7 +90,10 @@ function titleOf(text: string | undefined): string | null {
   return hasVisible(title) ? title : null;
 }
 
-/** @returns a page of the space's posts: pinned ones first, then the newest @throws DomainError not_found, not_entitled (no access) */
+/**
+ * @returns a page of the space's posts: pinned posts first, then the newest posts
+ * @throws DomainError not_found, not_entitled (no access)
+ */
 export async function listPosts(
   db: Queries,
   storage: ObjectStore,
@@ -136,7 +141,7 @@ async function readPost(db: Queries, storage: ObjectStore, voice: Voice, which: 
   return post;
 }
 
-/** Reads a post's row. @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or nothing */
+/** Reads a post's row. @param lock the lock clause: `FOR SHARE`, `FOR NO KEY UPDATE`, or an empty text */
 async function findRow(
   db: Queries,
   voice: Voice,
@@ -165,7 +170,7 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the voice, and takes a shared lock on a post. So the post is neither deleted nor closed for comments while the voice writes a
+ * Locks the voice, and takes a shared lock on the post. So the post is not deleted and not closed for comments while the voice writes a
  * comment.
  * @throws DomainError not_found, not_entitled (no access, or not a member)
  */
@@ -192,7 +197,7 @@ export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: st
 const onlyAuthor = () => new RefusalToPerson('not_entitled', 'refusal.author_alone');
 
 /**
- * Changes the fields that are present. Only the author may edit a post, and only while a member.
+ * Changes the fields that are present. Only the author may edit a post, and only while the author is a member.
  * @throws DomainError not_found, not_entitled, invalid_request, invalid_file, media_archived
  */
 export async function updatePost(

@@ -10,7 +10,7 @@ import type { Voice } from './voices.ts';
 
 const lists = reactionKinds.map((kind) => `reactions_${kind}` as const);
 
-/** Safe to repeat. The caller has checked that the voice may react. */
+/** It is safe to repeat this function. The caller has checked that the voice may react. */
 export async function addReaction(
   tx: Transaction,
   voice: Voice,

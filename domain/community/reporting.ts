@@ -11,8 +11,8 @@ import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
 /**
- * Orders a report and a concurrent deletion by the lock of the post. A deletion settles an earlier report. A later report finds nothing
- * to report. A deletion of a comment also locks the post.
+ * Locks the post, so that a report comes before or after a concurrent deletion. A deletion settles earlier reports. A report after the
+ * deletion finds no post or comment. The deletion of a comment also locks the post.
  */
 const undeleted = sql`FOR SHARE OF written`;
 

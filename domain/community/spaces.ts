@@ -19,7 +19,7 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** The maximum number of spaces of a club, archived ones included. One list and one ordering request hold all of them. */
+/** The maximum number of spaces of a club, including archived spaces. One list and one request for their order contain all of them. */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -105,7 +105,7 @@ const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
+ * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
  * @throws DomainError space_limit_reached
  */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
@@ -122,7 +122,7 @@ function nameOf(text: string): string {
 }
 
 /**
- * Changes the fields that are present. If `auto_join` is switched on, a separate run makes each student with access a member.
+ * Changes the fields that are present. If the change switches `auto_join` on, a separate run makes each student with access a member.
  * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
@@ -197,7 +197,7 @@ export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now
 }
 
 /**
- * Restores an archived space at the end of the order. Any other space stays as it is.
+ * Restores an archived space at the end of the order. A space that is not archived stays as it is.
  * @throws DomainError not_found, feature_not_in_plan
  */
 export async function unarchiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {

@@ -8,8 +8,8 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { othersCommented } from './posts.ts';
 
 /**
- * The media context erases the student's files. Comments and replies of other people stay, and the deleted texts above them stay in lists
- * without words. The caller holds the lock of the student.
+ * The media context erases the student's files. Comments and replies of other people stay, and the posts and comments above them stay in
+ * lists without their text. The caller holds the lock of the student.
  */
 export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.delete(CommunityMembership, { studentId });
@@ -22,7 +22,7 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
-  // The locks come first. The statements below then see each reply that was being written, and a later reply finds that the text is
+  // The locks come first. So the statements below see every reply that was being written, and a later reply finds that its parent is
   // deleted.
   await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);

@@ -66,14 +66,14 @@ export async function requireWriter(
 }
 
 /**
- * Locks a student who writes, so that changes of access and membership and a removal come before or after this transaction.
+ * Locks a student who writes, so that a change of access or membership, or a removal, comes before or after this transaction.
  * @throws DomainError not_found
  */
 export async function lockVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
   if (kind === 'student') await lockStudent(tx, clubId, id);
 }
 
-/** A condition on a post or a comment: the voice wrote it. @param row its alias in the statement */
+/** A condition on a post or a comment: the voice wrote it. @param row the alias of the post or comment in the statement */
 export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }

@@ -39,7 +39,7 @@ export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
-  /** The run whose e-mails count for rules about e-mails. Without a run such rules are false. */
+  /** The run whose e-mails count for rules about e-mails. If no run is given, rules about e-mails are false. */
   runId?: string;
 }
 
@@ -61,7 +61,7 @@ function answer(rule: Rule, context: ConditionContext): Sql {
 function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   switch (rule.kind) {
     case 'has_access':
-      // One enrollment that is valid now and matches every list of the rule.
+      // The student has one enrollment that is valid now and matches every list of the rule.
       return sql`EXISTS (SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE ${all([
           sql`enrollment.student_id = ${student} AND enrollment.revoked_at IS NULL AND enrollment.starts_at <= ${now}
@@ -98,6 +98,6 @@ function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   }
 }
 
-/** An absent or empty list matches everything. */
+/** An absent or empty list matches every id. */
 const isOneOf = (column: string, ids: readonly string[] | undefined) =>
   ids === undefined || ids.length === 0 ? undefined : sql`${raw(column)} = ANY(${ids})`;

@@ -73,7 +73,7 @@ export async function knownIds(db: Queries, clubId: Id, candidates: readonly str
 }
 
 interface NamedId {
-  /** Follows the path of the rule. */
+  /** The path inside the rule, which is appended to the path of the rule. */
   at: string;
   named: ReferredKind;
   id: string;

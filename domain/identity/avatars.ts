@@ -4,12 +4,12 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 
-/** @param key of the picture, or null if there is none @returns the field `avatar_url` of a record, or no field */
+/** @param key the key of the picture, or null if there is none @returns the field `avatar_url` of a record, or no field */
 export async function avatarOf(storage: ObjectStore, key: string | null): Promise<{ avatar_url?: string }> {
   return key === null ? {} : { avatar_url: await storage.signGet(key) };
 }
 
-/** The caller holds the lock of the student. @param key null removes the picture */
+/** The caller holds the lock of the student. @param key the key of the new picture; null removes the picture */
 export async function setAvatar(tx: Transaction, studentId: Id, key: string | null): Promise<void> {
   await tx.manager.update(Student, { id: studentId }, { avatarKey: key });
 }

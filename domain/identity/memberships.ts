@@ -11,7 +11,7 @@ export interface Organization {
   role: Role;
 }
 
-/** @returns the clubs of an administrator, by name */
+/** @returns the clubs of an administrator, sorted by name */
 export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
   return db.rows<Organization>(sql`SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id

@@ -1,4 +1,4 @@
-/** A student as in sessions and lists, and the student's record in the API (ACC-1). */
+/** The data of a student in sessions and lists, and the student's record in the API (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
@@ -12,7 +12,7 @@ export interface StudentIdentity {
   hasPassword: boolean;
   createdAt: Date;
   avatarKey: string | null;
-  /** The student's own choice. Null for the club's language. */
+  /** The language that the student has chosen. Null if the club's language applies. */
   language: string | null;
   clubId: Id;
   clubSlug: string;

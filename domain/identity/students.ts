@@ -24,14 +24,14 @@ const studentColumns = columns(
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 
-/** @throws Error if there is no such student: the caller has just read or created it */
+/** @throws Error if there is no such student, because the caller has just read or created the student */
 export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId}`);
   if (!student) throw new Error(`There is no student ${studentId}`);
   return student;
 }
 
-/** @throws DomainError not_found (also for a removed student and one of another club) */
+/** @throws DomainError not_found (also for a removed student and a student of another club) */
 export async function findStudent(db: Queries, clubId: Id, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId} AND student.club_id = ${clubId}`);
   if (!student) throw notFound('student');
@@ -55,7 +55,7 @@ function findOne(db: Queries, condition: Sql): Promise<StudentIdentity | undefin
 }
 
 export interface StudentFilter extends PageRequest {
-  /** Searched in name and e-mail, without case. */
+  /** A text that is searched in the name and the e-mail. The case of letters does not matter. */
   q?: string;
   verified?: boolean;
 }
@@ -80,7 +80,7 @@ export async function listStudents(
 
 const newestFirst = sql`student.created_at DESC, student.id DESC`;
 
-/** The condition of the club's list for a student. */
+/** The condition under which the club's list contains a student. */
 function isListed(clubId: Id, { verified }: StudentFilter): Sql {
   return all([
     sql`student.club_id = ${clubId} AND student.removed_at IS NULL`,

@@ -6,7 +6,9 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** A condition: the student has unsubscribed from the daily mail of all spaces. It also holds for spaces that the student joins later. */
+/**
+ * A condition: the student has unsubscribed from the daily mail of all spaces. This also applies to spaces that the student joins later.
+ */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
       ON suppression.club_id = leaver.club_id AND suppression.address_key = leaver.email_key
@@ -28,7 +30,7 @@ export async function stopDigests(tx: Transaction, studentId: Id): Promise<void>
   );
 }
 
-/** Switches the daily mail on again for the marked spaces. Locks the student. */
+/** Switches the daily mail of the marked spaces on again. Locks the student. */
 export async function resumeDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(sql`UPDATE community_memberships SET digest = true, digest_left = false

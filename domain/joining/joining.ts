@@ -1,6 +1,7 @@
 /**
  * Memberships of spaces follow access. The transaction that grants, ends or moves access, or opens an account, also updates memberships
- * (COMM-8, COMM-9). This module uses only tables, so that accounts and access can call it, although the community builds on them.
+ * (COMM-8, COMM-9). This module uses only tables, so that the contexts of accounts and access can call it. The community depends on those
+ * contexts.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -8,11 +9,11 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { hasLeftDigests } from './digests.ts';
 
 /**
- * Makes students members of the spaces that every student with access joins. Also records for each membership whether `member_count`
- * counts it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the
- * spaces of their club, and not on the number of members. Safe to repeat.
+ * Makes students members of the spaces that every student with access joins. Also records for each membership whether `member_count` counts
+ * it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the spaces of
+ * their club, and not on the number of members. Safe to repeat.
  * @param studentIds students whose rows the transaction has locked or just inserted
- * @param spaceId limits the work to this space
+ * @param spaceId if present, limits the work to this space
  */
 export async function followAccess(
   tx: Transaction,
@@ -20,8 +21,8 @@ export async function followAccess(
   now: Date,
 ): Promise<void> {
   const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
-  // A student whose access begins later becomes a member now, and is counted only from the beginning of the access. So no run is needed
-  // when the access begins.
+  // A student whose access begins later becomes a member now, but is counted only after the access has begun. So no run is needed when the
+  // access begins.
   await tx.run(sql`
     WITH held AS MATERIALIZED (
       SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
@@ -48,8 +49,8 @@ export async function followAccess(
 const membershipsPerRound = 500;
 
 /**
- * Applies access that began or ended by time. `member_count` is correct again within an hour (COMM-8). Safe to repeat, and to run twice
- * at the same time.
+ * Updates memberships after access has begun or ended because of its dates. `member_count` is correct again within an hour (COMM-8). Safe
+ * to repeat, and to run twice at the same time.
  * @returns the number of due memberships, and whether there may be more to do now
  */
 export async function followAccessByTime(db: Database, now: Date): Promise<{ followed: number; more: boolean }> {
@@ -73,9 +74,9 @@ async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise
   return students.map(({ id }) => id);
 }
 
-/** A page takes some milliseconds, and locks its students for as long. */
+/** A page takes some milliseconds, and locks its students for this time. */
 const studentsPerPage = 500;
-/** The longest wait for transactions that were writing students when the run began. They last some seconds at most. */
+/** The longest wait for transactions that were writing students when the run began. Such transactions last some seconds at most. */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -88,8 +89,9 @@ interface Fill {
 }
 
 /**
- * Transactions of this database that have begun to write students. All other transactions either see the space when they read it, or lock
- * a student. The run waits for that lock. Reads, writes of other tables, and other databases of the server do not delay the run.
+ * The transactions of this database that have begun to write students. Every other transaction either sees the space when it reads spaces,
+ * or has to lock a student. The run waits for that lock. The run is not delayed by reads, by writes of other tables, or by other databases
+ * of the server.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted
@@ -130,7 +132,10 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
   });
 }
 
-/** Uses the order of accounts, which has an index. A student who was removed since still marks the beginning of the page. */
+/**
+ * Uses the order of accounts, which has an index. The last student of the page before may have been removed, but the row still marks the
+ * beginning of the page.
+ */
 async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from =
     after === null ? sql`` : sql`AND (created_at, id) > (SELECT created_at, id FROM students WHERE id = ${after})`;

@@ -1,4 +1,4 @@
-/** Maps a question to stems of the club's material: exact stems, stems without accents, and similar words. */
+/** Maps the words of a question to stems of the club's material: exact stems, stems without accents, and stems of similar words. */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -6,9 +6,9 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Omits the language's stop words (`the`, `how`). A word that the material does not contain is compared by trigrams. The other words are
+ * Omits the language's stop words (`the`, `how`). A word that the material does not contain is compared by trigrams. The comparison uses
  * the club's words with the same first letter and about the same length.
- * @param question any text: nothing in it is an operator
+ * @param question any text; no character in it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
   return db.rows<Term>(terms(clubId, firstWords(question)));

@@ -2,12 +2,12 @@
 
 /** A stem of the club's material that a word of the question may mean. */
 export interface Term {
-  /** The index of the question's word, from 0. Only the best stem of a word counts. */
+  /** The index of the question's word, from 0. If several stems belong to a word, only the best of them counts. */
   word: number;
   lexeme: string;
-  /** The number of the club's passages that contain it. */
+  /** The number of the club's passages that contain the stem. */
   passages: number;
-  /** 1, or less if the question's word is only spelled similarly. */
+  /** 1 for the same word; less than 1 if the question's word is only spelled similarly. */
   likeness: number;
 }
 
@@ -24,7 +24,7 @@ export const rankingRules = {
   terms: 24,
   /** The maximum number of words outside the material that are looked up by their spelling. */
   misspelled: 6,
-  /** The number of passages that are ranked. It limits the cost of a search in which every word is common. */
+  /** The number of passages that are ranked. This limit also bounds the cost of a search in which every word is common. */
   candidates: 1_000,
   /** The score of a word in the text (the score approaches this maximum with more occurrences), in headings, and in the title. */
   fields: { text: 1, headings: 0.3, title: 0.25 },
@@ -34,18 +34,18 @@ export const rankingRules = {
   fusion: 60,
   /** The maximum number of passages of one page that may come before the first passages of all other pages. */
   ofOnePage: 2,
-  /** The number of passages that count as a page in sources without pages. */
+  /** In sources without pages, this number of passages counts as a page. */
   withoutPages: 5,
 } as const;
 
 /**
  * Weighs terms by rarity, as BM25 does: a word that all passages contain has no weight, in any language. The rarest terms select passages
- * until enough are selected. The rarest term always selects.
- * @param total passages of the club
+ * until enough passages are selected. The rarest term always selects passages.
+ * @param total the number of the club's passages
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // the number of passages with rarer terms. Once there are too many, no further term selects passages
+  let before = 0; // the number of passages with rarer terms. When this number is too high, no further term selects passages
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

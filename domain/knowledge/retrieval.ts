@@ -13,24 +13,24 @@ export interface Retrieved {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** From 0: its position in the source. */
+  /** The position of the passage in the source, from 0. */
   position: number;
-  /** From 1; null if the source has no pages. */
+  /** The number of the page, from 1. Null if the source has no pages. */
   page: number | null;
   headings: string[];
-  /** Joined, they are the passage. */
+  /** The blocks. Joined, they are the text of the passage. */
   blocks: string[];
-  /** Per block, in whole seconds of a video or sound; null for other sources. */
+  /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** Comparable only within one result of `retrieve`. The third passage of a page is ranked lower than its score. */
+  /** The score is comparable only within one result of `retrieve`. The third passage of a page is ranked lower than its score suggests. */
   score: number;
 }
 
 export interface RetrievalRequest {
   clubId: Id;
   agentId: Id;
-  /** Any text, of any length. */
+  /** The question: any text of any length. */
   question: string;
   /** The most passages. */
   limit: number;
@@ -38,7 +38,8 @@ export interface RetrievalRequest {
 
 /**
  * A passage needs only one of the question's words. If the agent belongs to another club, nothing is found.
- * @returns the passages that match the question best, best first; none if the agent's material contains no word of the question
+ * @returns the passages that match the question best, with the best first; an empty list if the agent's material contains no word of the
+ *   question
  */
 export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {
   const { clubId, agentId, question, limit } = request;
@@ -97,8 +98,8 @@ const passageColumns = columns(
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, `@>` all of them. OFFSET 0 prevents a plan in
- * which Postgres reads the index for each source of the material.
+ * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, and `@>` needs all lexemes. OFFSET 0 prevents a
+ * plan in which Postgres reads the index once for each source of the material.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
@@ -108,9 +109,9 @@ const chosenBy = (condition: Sql) => sql`
 interface Ranking {
   clubId: Id;
   agentId: Id;
-  /** The lexemes for the index. A passage with any of them is ranked. */
+  /** The lexemes for the index. A passage with any of these lexemes is ranked. */
   choosing: readonly string[];
-  /** The lexemes for the index. Passages with all of them come first. */
+  /** The lexemes for the index. Passages with all of these lexemes come first. */
   rarest: readonly string[] | null;
   terms: readonly WeighedTerm[];
   limit: number;

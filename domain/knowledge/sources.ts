@@ -13,14 +13,14 @@ import type { SourceKind } from '../../entities/knowledge/values.ts';
 /** The scope of a change: the lessons and files that it may have added, removed or changed. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** Includes all lessons of these courses. */
+  /** If present, includes all lessons of these courses. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** Includes the whole material of these agents. */
+  /** If present, includes the whole material of these agents. */
   agentIds?: readonly Id[];
-  /** Includes the whole index and everything that should be in it. */
+  /** If true, includes the whole index, and all material that the index should contain. */
   wholeClub?: boolean;
-  /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without it. */
+  /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without this flag. */
   contentChanged?: boolean;
 }
 
@@ -28,9 +28,9 @@ export interface SourceScope {
  * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
  * their words), and requests a new reading of changed sources.
  *
- * Locks the club's row until the transaction ends, so that the later of two simultaneous changes sees both. The club's row is locked
- * after the rows of agents, courses, lessons and media, and before the rows of sources (docs/explanation/architecture.md#locks). So
- * call this after all other writes of the change.
+ * Locks the club's row until the transaction ends, so that the later of two simultaneous changes sees the earlier change. The club's row is
+ * locked after the rows of agents, courses, lessons and media, and before the rows of sources (docs/explanation/architecture.md#locks). So
+ * call this function after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
@@ -95,7 +95,7 @@ const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
             WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
-/** @returns the ids of the lessons or files as a list, so that Postgres plans the next statement by their number */
+/** @returns the ids of the lessons or files as a list. Postgres then knows their number when it plans the next statement */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;
@@ -130,14 +130,15 @@ async function syncItems(
 ): Promise<Id[]> {
   const rows = await tx.rows<{ raised: Id | null; lesson: Id | null; media: Id | null; title: string }>(
     sql`WITH item AS MATERIALIZED (${itemsOf(clubId, lessonIds, mediaIds)}),
-     -- In the order of their ids, lessons and files together: the lock order of all transactions.
+     -- Sorts lessons and files together by their ids, because all transactions lock them in this order.
      concerned AS MATERIALIZED (
        SELECT source.id, item.title, item.wanted
          FROM agent_sources source JOIN item ON coalesce(item.lesson_id, item.media_id) = coalesce(source.lesson_id, source.media_id)
         WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
           AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
-     -- A claim of the source is lost, because its version is no longer wanted. Its run removes the remaining rows.
+     -- A worker with a claim of the source loses it, because its version is no longer wanted. The run of the source removes the remaining
+     -- rows.
      gone AS (
        UPDATE agent_sources source SET removed_at = ${now}, lesson_id = NULL, media_id = NULL, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND NOT concerned.wanted RETURNING source.id),

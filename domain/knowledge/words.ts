@@ -1,12 +1,15 @@
-/** The words of clubs' material. Triggers add to their counts, and upkeep keeps one row per word (docs/adr/0014-retrieval.md). */
+/**
+ * The words of clubs' material. Triggers add rows with changes of their counts, and upkeep merges them to one row per word
+ * (docs/adr/0014-retrieval.md).
+ */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 
 const key = 'club_id, lexeme, word, initial, size, stem';
 
 /**
- * Merges the rows of each changed word into one row, at most `limit` changes per call. Deletes words that no passage contains. Rows
- * that are added meanwhile wait for a later batch.
+ * Merges the rows of each changed word into one row, at most `limit` changes per call. Deletes words that no passage contains. Rows that
+ * are added during the merge wait for a later batch.
  * @returns the number of merged changes
  */
 export async function rollUpWords(db: Database, limit: number): Promise<number> {

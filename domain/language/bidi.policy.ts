@@ -12,8 +12,8 @@ const isolateStart = '\u2068';
 const isolateEnd = '\u2069';
 
 /**
- * @param value text of a person or a club
- * @param direction of the sentence around it
+ * @param value a text of a person or a club
+ * @param direction the direction of the sentence around the text
  * @returns the value, isolated if it has letters of the other direction; otherwise unchanged
  */
 export function isolated(value: string, direction: Direction): string {
@@ -21,7 +21,7 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** An inserted value. It does not decide the direction of the text around it. */
+/** Matches an inserted value. The value does not affect the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */

@@ -1,4 +1,4 @@
-/** Chooses a language: of a person, a browser or a club. */
+/** Chooses a language for a person, a browser or a club. */
 import Negotiator from 'negotiator';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languages as searchedLanguages } from '../../entities/clubs/values.ts';

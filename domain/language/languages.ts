@@ -11,7 +11,8 @@ import type { Direction } from './bidi.policy.ts';
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
 /**
- * The languages by BCP 47 tag, in the order in which they are offered. `locale` formats dates and numbers; if it is absent, the tag does.
+ * The languages by BCP 47 tag, in the order in which they are offered. `locale` is used to format dates and numbers. If `locale` is absent,
+ * the tag is used.
  */
 export const catalogues = {
   en: { messages: en, locale: 'en-GB' },
@@ -28,7 +29,7 @@ export const offeredLanguages = Object.keys(catalogues) as readonly OfferedLangu
 
 export const defaultLanguage: OfferedLanguage = 'en';
 
-/** Whether the service offers a language, by its exact tag. */
+/** Whether the service offers the language with exactly this tag. */
 export function isOffered(tag: string): tag is OfferedLanguage {
   return Object.hasOwn(catalogues, tag);
 }
@@ -47,7 +48,7 @@ export function nearestLanguage(tag: string): OfferedLanguage | undefined {
 }
 
 /**
- * @param tags of a person and a club, the preferred one first; null for none
+ * @param tags the tags of a person and a club, with the preferred tag first; null for no tag
  * @returns the first offered language; English if none is offered
  */
 export function languageOf(...tags: readonly (string | null | undefined)[]): OfferedLanguage {

@@ -16,7 +16,7 @@ export type PlainRefusalKey = {
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** The message for programmers and administrators; the English words if absent. */
+  /** The message for programmers and administrators; if absent, the English words are used. */
   readonly technical?: string;
 }
 
@@ -30,7 +30,7 @@ export class RefusalToPerson extends DomainError {
   }
 
   /**
-   * @param tags BCP 47 tags, the preferred one first, as for `languageOf`; null for none
+   * @param tags BCP 47 tags with the preferred tag first, as for `languageOf`; null for no tag
    * @returns the message for the reader
    */
   messageIn(...tags: readonly (string | null | undefined)[]): string {
@@ -42,7 +42,7 @@ function messageOf(words: RefusalWords, wording: Wording): string {
   return typeof words === 'string' ? wording.say(words) : words(wording);
 }
 
-/** @returns whole minutes that a message names, at least 1 */
+/** @returns the whole minutes that a message shows, at least 1 */
 export function minutesOf(seconds: number): number {
   return Math.max(1, Math.ceil(seconds / 60));
 }

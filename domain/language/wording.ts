@@ -18,7 +18,7 @@ type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
 export interface Wording {
   readonly language: OfferedLanguage;
   readonly direction: Direction;
-  /** @returns the message as plain text. Values in it are isolated if they run in the other direction */
+  /** @returns the message as plain text. Values in the message are isolated if they have the other writing direction */
   say<Key extends MessageKey>(key: Key, ...values: ArgumentsOf<Key>): string;
   /** @returns a day such as `2 March 2026`, in the time zone (an IANA name) */
   day(at: Date, timeZone: string): string;
@@ -27,7 +27,7 @@ export interface Wording {
    * change, the offset from UTC distinguishes the two.
    */
   moment(at: Date, timeZone: string): string;
-  /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; with the offset if the hour occurs twice */
+  /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; the offset is added if the hour occurs twice */
   shortMoment(at: Date, timeZone: string): string;
   /** @returns a name such as `Central European Time`, or the IANA name if the language has no word for it */
   zone(at: Date, timeZone: string): string;
@@ -50,7 +50,7 @@ type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, 
 
 /**
  * @param messages in ICU syntax
- * @returns a function that fills them in by the rules of the language. Values are isolated if they run in the other direction
+ * @returns a function that fills in the messages by the rules of the language. Values are isolated if they have the other writing direction
  */
 export function formatterOf<Key extends string>(
   messages: Readonly<Record<Key, string>>,
@@ -107,7 +107,7 @@ function createWording(language: OfferedLanguage): Wording {
 
 interface Format {
   format: IntlMessageFormat;
-  /** Arguments that choose between texts and are never shown. */
+  /** The arguments that only choose between texts. Messages never show them. */
   selectors: ReadonlySet<string>;
 }
 
@@ -137,10 +137,10 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
   return format;
 }
 
-/** @returns such as `Central European Time`; the IANA name if the language has none */
+/** @returns such as `Central European Time`; the IANA name if the language has no name for the zone */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
-  // Around a clock change the name would also contain the country.
+  // For a date around a clock change, the name would also contain the country.
   const january = new Date(Date.UTC(at.getUTCFullYear(), 0, 15));
   const generic = partOf(dates(locale, zone, { timeZoneName: 'longGeneric' }), january);
   return /\d/.test(generic) ? zone : generic;
@@ -155,7 +155,7 @@ function offsetIfTwice(locale: string, timeZone: string, at: Date): string | und
 const partOf = (format: Intl.DateTimeFormat, at: Date) =>
   format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-/** Clocks are set back by at most three hours (Antarctica/Troll: two), usually by one hour or half an hour. */
+/** Clocks are set back by at most three hours (Antarctica/Troll: two), usually by half an hour or one hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
 /** Whether the zone's clocks show this date and time twice, because they are set back. */

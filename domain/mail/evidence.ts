@@ -1,12 +1,13 @@
-/** Events that prove that a mail was sent, even if its row says otherwise (CAMP-14). */
+/** Handles events that prove that a mail was sent, even if the row of the mail says that it was not sent (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /** The time of the earliest event that only a sent mail can have; null without such an event. It reads columns of `mails`. */
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
- * The SET clauses of an UPDATE of `mails` that makes a mail `sent` because of an event. They leave a mail alone while a worker hands it
- * over, because that worker records the result. @param at the time of the event
+ * The SET clauses of an UPDATE of `mails` that makes a mail `sent` because of an event. They do not change a mail that a worker is handing
+ * over, because that worker records the result.
+ * @param at the time of the event
  */
 export const sentByEvidence = (at: Sql): Sql => sql`
   status = CASE WHEN status = 'sending' THEN status ELSE 'sent' END,
@@ -15,8 +16,9 @@ export const sentByEvidence = (at: Sql): Sql => sql`
   sent_at = CASE WHEN status = 'sending' THEN sent_at ELSE least(sent_at, ${at}) END`;
 
 /**
- * The SET clauses of an UPDATE that ends the hand-over of `mails`. They write the outcome, or `sent` if an event has proved meanwhile
- * that the mail was sent. @param status `skipped` if the campaign has ended
+ * The SET clauses of an UPDATE that ends the hand-over of `mails`. They write the outcome, or `sent` if an event has already proved that
+ * the mail was sent.
+ * @param status `skipped` if the campaign has ended
  */
 export const settledAs = (status: 'failed' | 'pending' | 'skipped', lastError: Sql): Sql => sql`
   status = CASE WHEN ${provenAt} IS NULL THEN ${status}::text ELSE 'sent' END,

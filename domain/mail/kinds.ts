@@ -1,4 +1,4 @@
-/** Each context says for its own mails which rows a mail is about, and whether the mail may still be sent. */
+/** For its own mails, each context defines which rows a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
@@ -19,7 +19,7 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/** The values of a mail from the rows that it is about. The mail leaves out words that must not stand in a mail (DEC-64). */
+/** The values of a mail from the rows that it is about. Words that a mail must not contain are omitted (DEC-64). */
 export interface MailSubject {
   /** The id of the row that the template's path names with `{id}`. */
   id?: Id;
@@ -32,7 +32,7 @@ export interface MailSubject {
     timeZone: string;
     /** The person whom the reader meets; null for a removed student. */
     withWhom: string | null;
-    /** Why it was canceled; null without a reason. */
+    /** The reason of the cancellation; null if no reason was given. */
     reason: string | null;
   };
   /** The entry for the reader's calendar. If its summary is not usable, the mail uses a standard summary. */

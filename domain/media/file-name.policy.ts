@@ -3,7 +3,7 @@ import { hasVisible } from '../../platform/core/text/text.policy.ts';
 
 // oxlint-disable-next-line no-control-regex -- a name must not contain these characters
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-/** These characters could make `exe.fdp` look like a PDF. */
+/** These characters change the writing direction. They could make a name that ends in `exe` look like the name of a PDF. */
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /**

@@ -62,7 +62,7 @@ export const contentTypes = [
   ...videoTypes,
 ] as const;
 
-/** @returns whether an assignment accepts this type */
+/** @returns whether assignments accept files of this type */
 export function isAllowedType(mime: string): boolean {
   return contentTypes.some((type) => type === mime);
 }
@@ -81,32 +81,33 @@ export const mediaRules = {
   /** The time after the end of the address in which an upload that started in time may still be completed. */
   completionMs: 60 * minuteMs,
   /**
-   * The time after the end of the address at which a removed file is erased again, because an upload may have arrived meanwhile. Until
-   * then its bytes count. The bucket's clock may be behind ours, and a request that started in time may still run.
+   * The time after the end of the address at which a removed file is erased again, because an upload may have arrived since the removal.
+   * Until this erasure, the bytes of the file count as storage. The bucket's clock may be behind ours, and a request that started in time
+   * may still run.
    */
   lateMs: 5 * minuteMs,
   /**
-   * The time after the end of the address at which no upload can arrive any more, however slow it is. Until then the object is erased
+   * The time after the end of the address at which no upload can arrive any more, even if it is very slow. Until then the object is erased
    * repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
-  /** The limit of a library's valid upload addresses without a file. */
+  /** The maximum number of valid upload addresses of a library whose file has not arrived. */
   maxLibraryAddresses: 200,
   /** The longest side of an image for agents, in pixels. */
   agentImageSide: 8_000,
-  /** The limit of a student's unfinished or ready images that no question shows. */
+  /** The maximum number of a student's unfinished or ready images that no question shows. */
   maxUnusedImages: 20,
   /** The time after its completion for which an image is kept without a question that shows it. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
-  /** The limit of a student's unfinished or ready files that belong to no attempt. */
+  /** The maximum number of a student's unfinished or ready files that belong to no attempt. */
   maxUnsentFiles: 20,
   /** The time for which a file without an attempt is kept, after its completion or after the withdrawal of its attempt. */
   unsentFileMs: 7 * 24 * 60 * minuteMs,
-  /** The limit of a student's unfinished or ready files that belong to no post. */
+  /** The maximum number of a student's unfinished or ready files that belong to no post. */
   maxUnsentPostFiles: 20,
-  /** The limit of a student's valid upload addresses for avatars. */
+  /** The maximum number of a student's valid upload addresses for avatars. */
   maxAvatarUploads: 10,
-  /** The limit of subtitle languages for a video or sound. */
+  /** The maximum number of subtitle languages of a video or sound. */
   maxTracks: 20,
 } as const;
 
@@ -114,14 +115,14 @@ export const mediaRules = {
 export const resumableRules = {
   /** The lifetime of a token. */
   tokenMs: 24 * 60 * minuteMs,
-  /** The time after its reservation in which an upload gets new tokens. Ten gigabytes take a day at a megabit per second. */
+  /** The time after the reservation in which an upload can get new tokens. Ten gigabytes take a day at a megabit per second. */
   renewableMs: 7 * 24 * 60 * minuteMs,
   /** The limit of open uploads for a library. For students the limit of unsent files applies. */
   maxOpen: 100,
   /** The lease of the lock. A living holder renews it. */
   leaseMs: 6 * secondMs,
   renewalMs: 2 * secondMs,
-  /** The longest wait of a request for the lock. */
+  /** The longest time for which a request waits for the lock. */
   lockWaitMs: 15 * secondMs,
 } as const;
 
@@ -131,7 +132,7 @@ export const expiryRules = {
   keepMs: 30 * 24 * 60 * minuteMs,
   /** The time between the warning of the administrators and the removal. */
   warningMs: 7 * 24 * 60 * minuteMs,
-  /** One mail covers the warnings of this time. */
+  /** One mail contains all warnings of a period of this length. */
   oneWarningMs: 24 * 60 * minuteMs,
   /** The wait after a removal that failed because the file is in use. */
   inUseMs: 24 * 60 * minuteMs,
@@ -166,8 +167,8 @@ export const mostBytes = {
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
 
 /**
- * The way of an upload: `tus` in parts through our listener (MED-26); `listener` through our listener in one request, because the size
- * was not announced (MED-29); `bucket` to a signed address of the bucket, whose signature covers the size.
+ * Returns how a file is uploaded. `tus`: in parts through our listener (MED-26). `listener`: in one request through our listener, because
+ * the size was not announced (MED-29). `bucket`: to a signed address of the bucket, whose signature covers the size.
  */
 export type UploadWay = 'tus' | 'listener' | 'bucket';
 

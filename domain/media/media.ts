@@ -27,7 +27,7 @@ export interface MediaDeps {
   storage: ObjectStore;
 }
 
-/** For functions that read the uses of files, or delete files. */
+/** The dependencies of functions that read the uses of files, or that delete files. */
 export interface LibraryDeps extends MediaDeps {
   mediaUses: AllMediaUseRules;
 }
@@ -44,7 +44,7 @@ export interface StoredMedia {
   archived: boolean;
   fileName: string | null;
   mime: string | null;
-  /** In bytes; a string, because Postgres returns a bigint as text. */
+  /** The size in bytes. It is a string, because Postgres returns a bigint as text. */
   sizeBytes: string | null;
   width: number | null;
   height: number | null;
@@ -56,11 +56,11 @@ export interface StoredMedia {
   expiresAt: Date | null;
   objectKey: string | null;
   createdAt: Date;
-  /** The renditions by role; null without renditions. */
+  /** The renditions by role; null if the file has no renditions. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
-  /** Whether renditions of a ready file may still be made. */
+  /** Whether a worker may still make renditions of a ready file. */
   isUnfinished: boolean;
-  /** In the order in which they were added; null without tracks. */
+  /** The tracks in the order in which they were added. Null if the file has no tracks. */
   tracks: StoredTrack[] | null;
   transcription: StoredTranscription | null;
 }
@@ -124,11 +124,11 @@ export const mediaColumns = columns(
 /** The owner of a file: the club's library, or a student. */
 export interface MediaOwner {
   clubId: Id;
-  /** Absent for the library. */
+  /** Absent if the library owns the file. */
   studentId?: Id;
 }
 
-/** @returns undefined for a file that is unknown, removed or of another owner */
+/** @returns undefined if the file is unknown, was removed, or has another owner */
 export async function loadMedia(
   db: Queries,
   { clubId, studentId }: MediaOwner,

@@ -7,11 +7,11 @@ const minuteMs = 60_000;
 
 /** The limits of a thread that identifies files (DEC-54). */
 export const identificationRules = {
-  /** The files that a thread identifies before a new thread replaces it, because a thread might leak memory. */
+  /** The number of files that a thread identifies. After that a new thread replaces it, because a thread might leak memory. */
   filesPerThread: 100,
-  /** The CPU time for a file. An image of 20 MB takes about 50 ms. */
+  /** The limit of CPU time for a file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
-  /** The memory of the thread: its objects, and its buffers, which contain one image and one piece. */
+  /** The memory limits of the thread: one for its objects, and one for its buffers, which contain one image and one piece of a file. */
   maxHeapMb: 64,
   maxBuffersMb: 64,
 } as const;
@@ -21,11 +21,11 @@ export const processingRules = {
   /** The lease of a claim. A living worker renews it. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /** A file that is not ready fails after this many of our faults in a row. */
+  /** A file that is not ready fails after this many consecutive faults of ours. */
   maxFaults: 7,
-  /** The time for which a completing call waits for the result. Most files are processed within it. */
+  /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,
-  /** The limit of waiting calls in a process. Further calls get their answer immediately. */
+  /** The maximum number of calls in a process that wait for a result. Further calls get their answer immediately. */
   maxWatching: 200,
   /** The limit of old files that are processed at the same time. */
   maxOldFiles: 50,
@@ -35,7 +35,7 @@ export const processingRules = {
   emptyAfterMs: 30 * minuteMs,
 } as const;
 
-/** The version of the boxes below. Renditions of another version are not shown. */
+/** The version of the sizes below. Renditions of another version are not shown. */
 export const renditionVersion = 1;
 
 /** @returns the prefix of the keys of a file's renditions */
@@ -97,7 +97,7 @@ export const videoRules = {
   /** 720p, in landscape or portrait format. */
   longSide: 1_280,
   shortSide: 720,
-  /** The bit rates of the rendition, which limit its size. */
+  /** The bit rates of the rendition. They limit the size of the file. */
   bitsASecond: 3_000_000,
   soundBitsASecond: 128_000,
   /** A longer video gets no rendition. */
@@ -107,16 +107,16 @@ export const videoRules = {
   memoryMb: 2_048,
   /** The threads of each ffmpeg process. The other cores serve requests. */
   threads: 2,
-  /** The time of the picture in the video, unless a tenth of the video is earlier. */
+  /** The time in the video at which the picture is taken. If a tenth of the duration is earlier, that time is used. */
   pictureAtMs: 3 * secondMs,
   pictureMs: minuteMs,
-  /** The bytes that stay free on the disk, in addition to the space that a video needs. */
+  /** The bytes that must stay free on the disk, in addition to the space that a video needs. */
   reserveBytes: 512 * megabyte,
-  /** The wait without a permit. */
+  /** The wait before the next try if no permit is free. */
   permitWaitMs: 15 * secondMs,
-  /** The wait without room on the disk. */
+  /** The wait before the next try if the disk has no room. */
   diskWaitMs: 5 * minuteMs,
-  /** The wait without ffmpeg. The file is ready without its rendition. */
+  /** The wait before the next try if ffmpeg is missing. The file is ready without its rendition. */
   ffmpegWaitMs: 60 * minuteMs,
 } as const;
 
@@ -139,7 +139,7 @@ export function videoBounds(durationMs: number): { timeMs: number; memoryMb: num
 }
 
 /**
- * One permit is kept for other files, because a video takes minutes.
+ * One permit is kept free for other files, because a video takes minutes.
  * @returns the number of videos that a worker processes at the same time
  */
 export function videoPermits(cores: number): number {
@@ -165,19 +165,20 @@ export const movingRules = {
 } as const;
 
 /**
- * If the machine has more than two cores, one core is left to the rest of the process. There are at least two permits, so that a slow
- * read from the
- * store does not block all other files. @param cores the machine's number of cores @returns the number of files that a worker processes
- * at the same time for one club; for all clubs it is twice this number (ENG-20)
+ * If the machine has more than two cores, one core is left to the rest of the process. There are at least two permits, so that a slow read
+ * from the store does not block all other files.
+ * @param cores the machine's number of cores
+ * @returns the number of files that a worker processes at the same time for one club; the number for all clubs together is twice as high
+ *   (ENG-20)
  */
 export function mediaPermits(cores: number): number {
   return Math.max(2, Math.min(4, cores - 1));
 }
 
-/** @param faults the number of faults so far, from 1 @returns milliseconds until the next try; undefined after the last try */
+/** @param faults the number of faults so far, from 1 @returns the milliseconds until the next try; undefined after the last try */
 export function waitAfterFault(faults: number): number | undefined {
   return waits[faults - 1];
 }
 
-/** Nearly three hours in total, so that a fault of a release can be fixed meanwhile. */
+/** The waits have nearly three hours in total. In this time a fault of a release can be fixed. */
 const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;

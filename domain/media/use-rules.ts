@@ -6,7 +6,7 @@ import type { Sql } from '../../platform/infra/postgres/sql.ts';
 export interface MediaUseRule {
   /** A query that returns the title of the record `use.place_id`. */
   title: Sql;
-  /** A condition. While it is true, lists show the use, and the file cannot be deleted. If absent, every use is live. */
+  /** A condition. While the condition is true, lists show the use, and the file cannot be deleted. If absent, every use is live. */
   isLive?: Sql;
   /** If true, also a deletion with `force` is refused while the use is live. */
   blocksForce?: true;

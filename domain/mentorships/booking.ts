@@ -31,7 +31,7 @@ const sessionState = (message: string) => new DomainError('session_state', messa
  * Books a session, or moves one to another time. The slot is checked under the lock of the mentorship's row. Exclusion constraints decide
  * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail
  * (MENT-11).
- * @param input.replaces the student's booked session of the same mentorship that moves. It keeps its id
+ * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
  * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins at that time),
  *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
  */
@@ -51,8 +51,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Concurrent bookings of two mentorships of one mentor wait for each other at this lock. Otherwise each would wait for the other's
-      // row.
+      // Concurrent bookings of two mentorships of one mentor run one after another because of this lock. Without it, each could wait for
+      // the row of the other, which is a deadlock.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -102,7 +102,11 @@ export async function cancelOwnSession(
   });
 }
 
-/** Allowed until the session begins. @param agenda an empty text removes it @throws DomainError not_found, session_state */
+/**
+ * Changes the topics of a session. This is allowed until the session begins.
+ * @param agenda an empty text removes the value
+ * @throws DomainError not_found, session_state
+ */
 export async function setAgenda(
   { db }: DatabaseDeps,
   student: Reader,
@@ -119,7 +123,10 @@ export async function setAgenda(
   });
 }
 
-/** Allowed for 30 days after the end. A later rating replaces the earlier one. @throws DomainError not_found, session_state */
+/**
+ * Rates a session. This is allowed for 30 days after the end of the session. A later rating replaces the earlier one.
+ * @throws DomainError not_found, session_state
+ */
 export async function rateSession(
   { db }: DatabaseDeps,
   student: Reader,
@@ -159,7 +166,7 @@ export async function cancelSession(
 }
 
 /**
- * Records whether the student came to a session that has begun. Safe to repeat.
+ * Records whether the student came to a session that has begun. It is safe to repeat this function.
  * @throws DomainError not_found, session_state (canceled, or not begun)
  */
 export async function setNoShow(
@@ -209,7 +216,7 @@ async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<L
   return session;
 }
 
-/** @throws DomainError session_state (the session is canceled), too_late_to_cancel (also after a no-show) */
+/** @throws DomainError session_state (the session is canceled), too_late_to_cancel (also if the student did not come) */
 function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSession, now: Date): void {
   if (status === 'canceled') throw new RefusalToPerson('session_state', 'refusal.session_canceled');
   if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))
@@ -217,7 +224,7 @@ function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSe
 }
 
 /**
- * The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first.
+ * The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first booking.
  * @throws DomainError booking_limit_reached
  */
 async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
@@ -315,9 +322,9 @@ async function cancel(
 }
 
 /**
- * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail receives one mail to
- * remove it from the calendar. A run that has not mailed the former mentor yet will not do so, because it reads the session's current
- * mentor.
+ * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail receives one mail to remove
+ * it from the calendar. If the session's run has not sent a mail to the former mentor yet, it does not send this mail. It reads the current
+ * mentor of the session.
  */
 async function mailFormerMentor(
   tx: Transaction,

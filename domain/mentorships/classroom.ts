@@ -38,7 +38,7 @@ export type SeenMentorship = RowOf<typeof seenColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-/** A condition on `mentorship`: it is published, and one of its deliveries opens it to the student, or it has no delivery. */
+/** A condition on `mentorship`: the mentorship is published, and it has no delivery, or the student has access to one of its deliveries. */
 function isOpenTo(student: Reader, now: Date): Sql {
   const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
   return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
@@ -101,10 +101,12 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
 }
 
 /**
- * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor
- * has left the club.
- * @param input.since now if absent @param input.until 31 days after `since` if absent
- * @param input.replaces the student's session of this mentorship to be moved: its time counts as free. Any other id is ignored
+ * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor has
+ * left the club.
+ * @param input.since now if absent
+ * @param input.until the end of the time range; 31 days after `since` if absent
+ * @param input.replaces the student's session of this mentorship that will be moved. The time of this session counts as free. Any other id
+ *   is ignored
  * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(
@@ -162,8 +164,8 @@ const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
   sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
 /**
- * The times of the mentor's sessions with their buffers, of any mentorship and club, and of the student's sessions. All in Unix
- * milliseconds. The session to replace is left out.
+ * Reads the times of the mentor's sessions with their buffers, in every mentorship and club, and the times of the student's sessions. All
+ * times are Unix milliseconds. The session to replace is left out.
  */
 async function busyTimesOf(
   db: Queries,

@@ -11,13 +11,13 @@ import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';
 
 interface SessionMail {
   /**
-   * The state in which the mail is sent. `moved away` goes to the former mentor, until the former end. `ended` asks for a rating that the
-   * student has not given.
+   * The state in which the mail is sent. `moved away` is a mail to the former mentor. It is sent only before the former end of the session.
+   * `ended` asks for a rating, if the student has not rated the session yet.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** A mail to the mentor names the student, and is sent only while the recipient is a member of the club. */
   toMentor?: true;
-  /** Contains the session as an entry for calendars. */
+  /** Whether the mail contains the session as an entry for calendars. */
   calendar?: CalendarEvent['method'];
 }
 
@@ -29,7 +29,7 @@ const sessionColumns = columns(
   .and(columns(Mentorship, ['title', 'timeZone', 'meetingUrl'], 'mentorship'))
   .and<{
     mentorName: string | null;
-    /** Null after the student is removed. */
+    /** The name of the student. Null after the student was removed. */
     studentName: string | null;
   }>(sql`mentor.name AS "mentorName", attendee.name AS "studentName"`);
 
@@ -41,8 +41,8 @@ interface SessionRow extends RowOf<typeof sessionColumns> {
 }
 
 /**
- * @returns the session at the time that the mail is about; undefined if the session has another time now, unless the mail is about the
- * former time
+ * @returns the session. Undefined if the session now has another time than the time that the mail is about, unless the mail is about a
+ *   former time
  */
 function readSession(
   db: Queries,

@@ -47,7 +47,7 @@ const columnsWithoutExceptions = columns(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
 const mentorshipColumns = columnsWithoutExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
-/** The columns of a listed row: the first ten exceptions, and the number of all. */
+/** The columns of a listed row: the first ten exceptions, and the number of all exceptions. */
 const listedColumns = columnsWithoutExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
   sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
       jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,
@@ -133,7 +133,7 @@ export async function createMentorship(
 
 /**
  * Changes the fields that are present. Booked sessions stay as they are (MENT-7).
- * @param input.meeting_url an empty text removes it
+ * @param input.meeting_url an empty text removes the value
  * @throws DomainError not_found (mentorship, mentor, delivery), feature_not_in_plan (publishing), public_id_taken, invalid_request
  */
 export async function updateMentorship(
@@ -181,7 +181,7 @@ export async function updateMentorship(
 }
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
+ * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
  * @throws DomainError mentorship_limit_reached
  */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
@@ -221,7 +221,7 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
 }
 
 /**
- * Deliveries are archived and never deleted. So no mentorship loses its deliveries and thereby becomes open to all students.
+ * Deliveries are archived and never deleted. So a mentorship cannot lose its deliveries, which would open it to all students.
  * @throws DomainError not_found
  */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {

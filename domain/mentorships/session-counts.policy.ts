@@ -1,7 +1,7 @@
 /** Splits a time range into whole days and the rest at both ends. The sessions of whole days are counted by tallies (ADR 11). */
 import { sessionRules, type ShownStatus } from './sessions.policy.ts';
 
-/** A range of beginnings of sessions in Unix milliseconds: `from` included, `to` excluded. Both may be infinite. */
+/** A range of beginnings of sessions in Unix milliseconds. It includes `from` and excludes `to`. Both may be infinite. */
 export interface Beginnings {
   from: number;
   to: number;
@@ -10,10 +10,10 @@ export interface Beginnings {
 const dayMs = 86_400_000;
 
 /**
- * A booked session becomes completed when it ends. So the function returns sessions that began less than the longest duration ago as
- * ranges that are counted one by one.
- * @returns the whole UTC days since 1970, `last` included, all of whose sessions match the status; and the ranges of beginnings outside
- *   these days whose sessions may match
+ * A booked session becomes completed when it ends. So sessions that began less than the longest duration ago are not counted by tallies.
+ * The function returns their times as ranges in which sessions are counted one by one.
+ * @returns the whole UTC days, numbered from 1970 and including `last`, on which all sessions match the status. Also the other ranges of
+ *   beginnings, in which sessions may match
  */
 export function countedParts(
   { status, since, until }: { status?: ShownStatus | undefined; since?: Date | undefined; until?: Date | undefined },

@@ -7,7 +7,7 @@ import { countedParts, type Beginnings } from './session-counts.policy.ts';
 import type { ShownStatus } from './sessions.policy.ts';
 
 /**
- * @param filter the status, and a range of beginnings: `since` included, `until` excluded
+ * @param filter the status, and a range of beginnings, including `since` and excluding `until`
  * @param conditions the same filter on `mentorship_sessions session`, for sessions that are counted one by one
  * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
@@ -45,7 +45,7 @@ const isIn = ({ from, to }: Beginnings): Sql =>
     Number.isFinite(to) ? sql`session.starts_at < ${new Date(to)}` : undefined,
   ]);
 
-/** The subject id of a day's tallies. Ids have the order of days. @param day days since 1970; may be infinite */
+/** The subject id of a day's tallies. The ids are in the order of the days. @param day the number of days since 1970; may be infinite */
 const dayId = (day: number): Id =>
   Number.isFinite(day)
     ? day

@@ -39,8 +39,8 @@ export interface DueMail {
 }
 
 /**
- * The mails about the session at its current time, in order. A reminder whose time has already passed at the booking is omitted, because
- * the confirmation is enough. A requested mail is checked again when it is sent.
+ * The mails about the session at its current time, in order. A reminder is omitted if its time has already passed when the session is
+ * booked, because the confirmation is enough. A requested mail is checked again when it is sent.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

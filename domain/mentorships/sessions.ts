@@ -62,9 +62,9 @@ export interface SessionFilter {
   mentorship_id?: Id;
   mentor_id?: Id;
   student_id?: Id;
-  /** Sessions that begin then or later. */
+  /** If present, only sessions that begin at this time or later. */
   since?: string;
-  /** Sessions that begin before. */
+  /** If present, only sessions that begin before this time. */
   until?: string;
 }
 
@@ -82,7 +82,7 @@ export async function listSessions(
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${filters}`,
     orderBy: sql`session.starts_at, session.id`,
-    // One mentorship, mentor or student has few sessions.
+    // One mentorship, mentor or student has few sessions, so the query counts the rows themselves.
     ...(ofOne === undefined
       ? { total: () => countSessions(db, clubId, times, filters, now) }
       : { counted: sql`FROM mentorship_sessions session WHERE ${filters}` }),
@@ -104,7 +104,9 @@ export async function findSession(
   return presentSession(row, now);
 }
 
-/** @returns a page of the student's sessions, the latest first, also of mentorships that are not open to them any more */
+/**
+ * @returns a page of the student's sessions, the latest first, including sessions of mentorships that are not open to the student any more
+ */
 export async function listOwnSessions(
   db: Queries,
   student: Reader,
@@ -121,7 +123,7 @@ export async function listOwnSessions(
   return { rows: rows.map((row) => presentOwn(row, now)), total };
 }
 
-/** A session as a student names it: by its mentorship and its id. */
+/** A session, identified by its mentorship and its id, as in a student's request. */
 export interface NamedSession {
   publicId: string;
   sessionId: Id;

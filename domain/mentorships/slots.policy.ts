@@ -30,9 +30,9 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in order. The first session begins when the hours begin.
- * Each next session begins a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session. A time
- * that the clocks show twice begins one session, at its first occurrence. Each session ends within its hours.
+ * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in their order. The first session begins when the hours
+ *   begin. Each next session begins a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session.
+ *   A time that the clocks show twice begins one session, at its first occurrence. Each session ends within its hours.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();
@@ -89,7 +89,7 @@ function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Gen
   const at = (minute: number) => date.toPlainDateTime().add({ minutes: minute });
   const opens = firstInstantAt(at(from), timeZone).getTime();
   const closes = firstInstantAt(at(to), timeZone).getTime();
-  const isPlain = closes - opens === (to - from) * minuteMs; // the clocks do not change between them
+  const isPlain = closes - opens === (to - from) * minuteMs; // the clocks do not change between these two times
   for (let minute = from; minute < to; minute += durationMinutes + bufferMinutes) {
     const start = isPlain ? opens + (minute - from) * minuteMs : startAt(at(minute), timeZone);
     if (start !== undefined && start + durationMinutes * minuteMs <= closes) yield start;

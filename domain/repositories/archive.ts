@@ -1,6 +1,6 @@
 /**
- * ZIP archives of a repository's hosted files: which files a student's archive contains, and its bytes, which are streamed (REPO-5 to
- * REPO-8).
+ * ZIP archives of a repository's hosted files: the files that a student's archive contains, and the bytes of the archive, which are
+ * streamed (REPO-5 to REPO-8).
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -23,7 +23,7 @@ export const downloadsPath = '/downloads';
 
 /** The time for which new requests may use a download URL. */
 const lifetimeMs = 15 * 60_000;
-/** Part of the ETag. Changes with the layout, so that a download is not continued in another layout. */
+/** A part of the ETag. Change it with the layout, so that a download is not continued in another layout. */
 const layoutVersion = 'zip1';
 
 interface HostedFile {
@@ -43,7 +43,7 @@ export interface Archive {
   /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** In the order in which the layout lists the files. */
+  /** The files, in the order of the layout. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
@@ -69,7 +69,7 @@ export async function offerDownload(
   };
 }
 
-/** Checks the student's access as it is now. @returns the archive of the token @throws DomainError not_found, media_not_ready */
+/** Checks whether the student has access now. @returns the archive of the token @throws DomainError not_found, media_not_ready */
 export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
   const { repositoryId, studentId } = token;
   const club = await db.one<{ clubId: Id }>(

@@ -1,8 +1,8 @@
-/** The part of an archive that a request wants: one range, or the whole archive (RFC 9110, sections 13 and 14; REPO-7). */
+/** Finds the part of an archive that a request wants: one range, or the whole archive (RFC 9110, sections 13 and 14; REPO-7). */
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
-  /** The range begins after the end of the archive, or is empty. */
+  /** The result if the range begins after the end of the archive, or if the range is empty. */
   | 'unsatisfiable';
 
 /**

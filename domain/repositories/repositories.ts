@@ -94,8 +94,9 @@ export async function updateRepository(
 }
 
 /**
- * Sets the files of a repository, in this order. A file that was in it before keeps the time at which it was added.
- * @throws DomainError not_found (the repository, or a file), media_archived (a file that was not in it), invalid_request (a file twice)
+ * Sets the files of a repository, in this order. A file that was already in the repository keeps the time at which it was added.
+ * @throws DomainError not_found (the repository, or a file), media_archived (an archived file that was not in the repository),
+ *   invalid_request (the same file twice)
  */
 export async function setItems(
   { db, storage }: MediaDeps,

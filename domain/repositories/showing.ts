@@ -58,7 +58,7 @@ export async function listShown(
   return { rows: rows.map((row) => present(row, covers)), total };
 }
 
-/** @param chosen a condition on `repositories repository` that selects one @throws DomainError not_found */
+/** @param chosen a condition on `repositories repository` that selects one repository @throws DomainError not_found */
 export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Promise<RecordOf<'Repository'>> {
   const row = await showing.db.one<RepositoryRow>(
     sql`SELECT ${repositoryColumns} ${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
@@ -76,7 +76,7 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // The total must be computed from these files, which may have changed since the first statement.
+  // The total is computed from these files, because the files may have changed after the first statement.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };

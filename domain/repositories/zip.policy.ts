@@ -6,13 +6,13 @@ import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
 /** A file of the archive. */
 export interface ZipFile {
-  /** In UTF-8. {@link archiveNames} makes names safe and distinct. */
+  /** The name in UTF-8. {@link archiveNames} makes names safe and distinct. */
   name: string;
   /** In bytes. */
   size: number;
-  /** CRC-32 of the whole content, unsigned. */
+  /** The unsigned CRC-32 of the whole content. */
   crc32: number;
-  /** In UTC, rounded down to two seconds. A time outside the range of ZIP becomes the nearest possible one. */
+  /** The time in UTC, rounded down to two seconds. A time outside the range of ZIP is replaced by the nearest possible time. */
   modifiedAt: Date;
 }
 
@@ -22,11 +22,11 @@ export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } 
 export interface ZipLayout {
   /** The size of the whole archive in bytes. */
   size: number;
-  /** In order, without gaps. No segment is empty. */
+  /** The segments in order, without gaps. No segment is empty. */
   segments: readonly ZipSegment[];
 }
 
-/** From this number on, a value does not fit into its field. The field then refers to ZIP64. */
+/** A value that is equal to this number or greater does not fit into its field. The field then refers to ZIP64. */
 const max32 = 0xffff_ffff;
 const max16 = 0xffff;
 
@@ -41,7 +41,10 @@ const version = 20;
 const version64 = 45;
 /** The flag for names in UTF-8. */
 const flags = 0x0800;
-/** The system Unix, so that readers read the attributes as permissions of an ordinary file that everyone may read. */
+/**
+ * The code of the system Unix. Because of this code, readers interpret the attributes as permissions: an ordinary file that everyone may
+ * read.
+ */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
 
@@ -81,7 +84,7 @@ class Fields {
   }
 }
 
-/** The extra field with the numbers that do not fit. Empty if all fit. */
+/** Builds the extra field with the numbers that do not fit. It is empty if all numbers fit. */
 function extra64(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   return new Fields()
@@ -101,7 +104,7 @@ function dosTime(at: Date): [time: number, date: number] {
   ];
 }
 
-/** @param files in their order, with distinct names */
+/** @param files the files in their order, with distinct names */
 export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   const segments: ZipSegment[] = [];
   let at = 0;
@@ -148,7 +151,7 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   return { size: at, segments };
 }
 
-/** The records that end the archive: the position of the directory, also in 64 bits if 32 are not enough. */
+/** Builds the records at the end of the archive. They contain the position of the directory, with 64 bits if 32 bits are not enough. */
 function endOf(count: number, start: number, length: number): Buffer {
   const end = new Fields();
   if (count >= max16 || start >= max32 || length >= max32)
@@ -172,7 +175,7 @@ function endOf(count: number, start: number, length: number): Buffer {
 /** A part of a segment: bytes of the format, or a file's content from `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
-/** @param from the first byte @param length the number of bytes; both inside the archive @returns the parts of this range */
+/** @param from the first byte @param length the number of bytes. The range must be inside the archive @returns the parts of this range */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
   const end = from + length;
   return segments
@@ -185,7 +188,7 @@ export function partsOf({ segments }: ZipLayout, from: number, length: number): 
     });
 }
 
-/** Longer names are cut before their extension. File systems accept 255 bytes, and a number may follow. */
+/** Longer names are cut before their extension. File systems accept 255 bytes, and a number may be added to the name. */
 const maxNameBytes = 200;
 /** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
@@ -226,7 +229,7 @@ function split(name: string): [stem: string, ending: string] {
   return [name.slice(0, name.length - ending.length), ending];
 }
 
-/** @returns as many whole characters as fit into this number of bytes */
+/** @returns the beginning of the text, with as many whole characters as fit into this number of bytes */
 function cut(text: string, bytes: number): string {
   let head = '';
   let length = 0;

@@ -9,7 +9,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { decimalsOf, formerDecimals } from './platforms/currencies.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
 
-/** Rows of one read. */
+/** The number of rows of one read. */
 const batch = 500;
 
 export interface DoubtfulAmount {
@@ -19,13 +19,16 @@ export interface DoubtfulAmount {
   amount: string;
   currency: string;
   /**
-   * The factor by which the correct amount is about larger, because the decimals of ISO 4217 were ignored. Or the reason that the notice
-   * states the amount as text.
+   * The factor by which the correct amount is larger than the stored amount, because the decimals of ISO 4217 were ignored. Or `text`, if
+   * the notice states the amount as text.
    */
   doubt: { factor: number } | 'text';
 }
 
-/** Yields purchases whose decimal amount was rounded to whole units, although the currency has smaller units. The order is by id. */
+/**
+ * Yields purchases whose decimal amount was rounded to whole units, although the currency has smaller units. The purchases are sorted by
+ * id.
+ */
 export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const decimalPlatforms = salesPlatforms.filter((platform) => salesAdapters[platform].sendsDecimals);
   const known = columns(Purchase, ['clubId', 'externalId', 'amount', 'currency']).and<{ purchaseId: Id }>(

@@ -3,10 +3,10 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
-/** Notices of a batch. */
+/** The number of notices of a batch. */
 const noticesPerBatch = 1_000;
 
-/** Purges one batch. @returns how many notices lost their body, and whether more may be due now */
+/** Purges one batch. @returns the number of notices whose body was deleted, and whether more bodies may be due now */
 export async function retainNotices(db: Database, now: Date): Promise<{ rows: { notices: number }; more: boolean }> {
   const receivedBy = new Date(now.getTime() - noticeBodyMs);
   const notices = await db.transaction((tx) => purgeNoticeBodies(tx, receivedBy, noticesPerBatch));

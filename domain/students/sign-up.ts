@@ -31,16 +31,16 @@ export interface SignUp {
 }
 
 /**
- * Signs a student up, with the free deliveries and the deliveries of the registration link. For a known address the answer is the same.
- * The mail then says that the address is known, or repeats the confirmation, and no delivery of the link is claimed.
- * @param clubId of an existing club
+ * Signs a student up, with the free deliveries and the deliveries of the registration link. For a known address the answer is the same. The
+ * mail then says that the address is known, or repeats the confirmation, and no delivery of the link is claimed.
+ * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (unknown registration code), registration_link_used_up; limit_reached if the plan has no
  *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups, but never with a valid code
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
   const email = foldEmail(input.email);
-  // The check runs before the e-mail is looked up, so that all callers get the same answer.
+  // The check runs before the e-mail is looked up, so that the answer does not show whether the e-mail is known.
   requireStrongPassword(input.password, { email, names: [name, await nameOfClub(deps.db, clubId)] });
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
@@ -50,7 +50,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
     // The check runs before the e-mail is looked up, so that a full club gives the same answer for known and unknown addresses. The seat
-    // itself is taken when the address is confirmed.
+    // itself is used only when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
     // A person with a code is not a stranger. The limits for strangers neither apply to such sign-ups nor count them.
     const source = { network: input.network, uncounted: claimedALink };
@@ -76,7 +76,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     await answerRepeatedSignUp(tx, deps, clubId, { ...student, email }, { passwordHash, same }, now);
     return true;
   });
-  // The account's password has changed since it was compared, for example because a form was sent twice. So the comparison is repeated.
+  // The account's password has changed after the comparison, for example because a form was sent twice. So the comparison is repeated.
   if (!isComplete) await signUpStudent(deps, clubId, input, now);
 }
 

@@ -65,9 +65,9 @@ const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
  * Corrects the name or the e-mail. A new address must be confirmed again. The password, the mails to the old address and the sign-in
- * sessions may belong to a stranger, so they all end. The old address gets a mail. A correction that changes nothing records no fact.
+ * sessions may belong to a stranger, so all of them end. The old address gets a mail. A correction that changes nothing records no fact.
  * @param by the role of the administrator in the club
- * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken
+ * @throws DomainError not_found, role_not_permitted (an editor wants to change the address), email_taken
  */
 export async function updateStudent(
   { db, vault, storage }: StudentDeps,
@@ -82,7 +82,8 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // If the club sets the address of a sign-up, the sign-up becomes a student of the club, and retention does not remove it.
+    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club, and retention does not remove the
+    // student.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
@@ -134,8 +135,8 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // The address must be recorded before the row loses it, and so before the contexts erase their data: an open import must not create the
-  // student again.
+  // Records the address for open imports, which must not create the student again. This must happen before the row loses its address, and
+  // so before the contexts erase their data.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -157,8 +158,8 @@ async function erase(
 }
 
 /**
- * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a transaction of its own. Their claims of a registration link
- * are returned. Safe to repeat, and to run twice at the same time.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. Their uses of registration links are
+ * given back. Safe to repeat, and to run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,
@@ -172,7 +173,7 @@ export async function removeOldSignUps(
   let removedSignUps = 0;
   for (const { id } of oldSignUps) {
     removedSignUps += await deps.db.transaction(async (tx) => {
-      // The condition is checked again under the lock, because the sign-up may have been confirmed since the first check.
+      // The condition is checked again under the lock, because the sign-up may have been confirmed after the first check.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
       );

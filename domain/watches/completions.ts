@@ -1,6 +1,6 @@
 /**
- * Requests the run that completes a course for students without an action of theirs (DEC-153). This module uses only tables, so that
- * access can call it, although learning builds on access.
+ * Requests the run that completes a course for students who have not requested it (DEC-153). This module uses only tables, so that access
+ * can call it, although learning builds on access.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -10,8 +10,8 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests a look at a course that has fewer published lessons than before, or is published again. One statement, for any number of
- * students. The caller holds the lock of the course. So each concurrent completion has either committed, or will see the change.
+ * Requests a look at a course that has fewer published lessons than before, or is published again. The request is one statement for any
+ * number of students. The caller holds the lock of the course. So each concurrent completion has either committed, or will see the change.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function judgeCourseLater(
 
 /**
  * Requests a look at courses to which these students have or will have access, and of which they have completed all published lessons. A
- * lesson may have been withdrawn while they had no access. The transaction has locked the students and changed their access.
+ * lesson may have been withdrawn while these students had no access. The transaction has locked the students and changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,
@@ -51,7 +51,10 @@ export async function judgeCoursesOfAccess(
 
 const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look');
 
-/** Begins a pass over each course, or restarts the current one. @param courses selects ids of courses and when to look */
+/**
+ * Begins a pass over each course, or restarts the current pass.
+ * @param courses a query that selects the ids of courses, each with the time of the look
+ */
 async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
   const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`
     INSERT INTO course_completion_looks AS look (course_id, club_id, looks_at, pass_id)

@@ -17,10 +17,10 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. Other runs sleep until their
- * deadline (ADR 24). Paused runs look when the pause ends.
+ * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
+ * their deadline (ADR 24). Paused runs look again when the pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. It is not woken, because it looks after the commit of its step anyway
+ * @param ofRun the run whose step made the change. This run is not woken, because it always looks again after the commit of its step
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -55,8 +55,8 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * If more wakes of a club's runs wait, further wakes count as bulk, and the relay sends only some of them each second. So a fact of one
- * student continues immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
+ * The limit of waiting wakes of a club's runs. Above this limit, further wakes count as bulk, and the relay sends only some of them each
+ * second. So a fact of one student continues immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
  */
 const fewWaiting = 16;
 
@@ -83,7 +83,7 @@ export async function noteCourseChanged(tx: Transaction, courseId: Id, now: Date
 
 const runsPerPage = 200;
 
-/** Wakes a page of the runs that watch a changed course. @returns the number of woken runs, and whether there are more */
+/** Wakes a page of the runs that watch a changed course. @returns the number of woken runs, and whether more runs must be woken */
 export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ woken: number; more: boolean }> {
   return db.transaction(async (tx) => {
     const look = await tx.one<{ courseId: Id; afterId: Id }>(sql`SELECT course_id AS "courseId", after_id AS "afterId"

@@ -7,10 +7,10 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The rows of a table in one round. 5,000,000 rows take a week. */
+/** The number of rows of a table that one round reads. A table with 5,000,000 rows takes a week. */
 const rowsPerRound = 500;
 
-/** SQL: looks up each row alone. For NOT EXISTS Postgres may read the whole table and keep its ids. */
+/** Builds SQL that looks up each row alone. For NOT EXISTS, Postgres may read the whole table and keep its ids in memory. */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }
@@ -29,7 +29,7 @@ const references = {
 } as const;
 type Table = keyof typeof references;
 
-/** @returns the number of removed orphans; 0 in normal operation */
+/** @returns the number of removed orphans. In normal operation it is 0 */
 export async function sweepOrphans(db: Database, now: Date): Promise<number> {
   let orphans = 0;
   for (const table of Object.keys(references) as Table[])

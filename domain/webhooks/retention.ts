@@ -38,31 +38,31 @@ const rollUpBatch = 5 * batch;
 
 /** The result of a round. */
 export type RetentionCounts = {
-  /** Deliveries that expired with their bodies. Normally 0, because their runs end them on time. */
+  /** The number of deliveries that expired with their bodies. It is normally 0, because the runs of deliveries end them on time. */
   expired: number;
   /** Dropped partitions. */
   dropped: number;
   /** Created partitions. */
   made: number;
-  /** Rows moved out of the default partitions. Normally 0. */
+  /** The number of rows that were moved out of the default partitions. It is normally 0. */
   moved: number;
-  /** Deliveries of deleted endpoints. */
+  /** The number of removed deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
-  /** Secrets whose time after a rotation is over. */
+  /** The number of removed secrets whose time after a rotation is over. */
   secrets: number;
-  /** Changes rolled up into the tallies of histories. */
+  /** The number of changes that were rolled up into the tallies of histories. */
   changes: number;
-  /** Tallies of deliveries that are not shown any more. */
+  /** The number of removed tallies of deliveries that are not shown any more. */
   tallies: number;
-  /** Removed rows whose delivery, event or endpoint does not exist. Normally 0. */
+  /** The number of removed rows whose delivery, event or endpoint does not exist. It is normally 0. */
   orphans: number;
 };
 
 /**
- * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repetitions and
- * concurrent rounds do no harm, because a second round finds nothing.
- * @returns the counts, and whether there may be more to do now
+ * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repeated and concurrent
+ * rounds do no harm, because a second round finds no more rows.
+ * @returns the counts, and whether more rows may be due now
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const { made, moved } = await makePartitions(db, now);
@@ -79,14 +79,15 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
     rows: { expired, dropped, made, moved, deliveries, endpoints, secrets, changes, tallies, orphans },
     more:
       [expired, deliveries, secrets].some((count) => count >= batch) ||
-      dropped > 0 || // there may be a further partition
+      dropped > 0 || // a further partition may be due
       endpoints > 0 ||
       Math.max(changes, tallies) >= rollUpBatch,
   };
 }
 
 /**
- * Drops the events and deliveries of a week together, in the lock order of the fan-out. The opposite order could deadlock. A week stays if one of its events was fanned out within the retention time. After an outage or with a wrong clock, such an event has an old id.
+ * Drops the events and deliveries of a week together, in the lock order of the fan-out. The opposite order could deadlock. A week stays if
+ * one of its events was fanned out within the retention time. An event with such an old id exists after an outage, or if a clock was wrong.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -136,9 +137,10 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
   return { expired, dropped: await dropOld(db, webhookTables.bodies, until) };
 }
 
-/** Cancels the expired deliveries. It locks them in the order of their ids, like all code. */
+/** Cancels the expired deliveries. The function locks them in the order of their ids, like all other code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // Ids have the time of the creation, apart from outages and clock differences. Later ids are in partitions that need no search.
+  // An id contains the time of the creation, except after an outage and for differences of clocks. So partitions with later ids need no
+  // search.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
@@ -158,8 +160,8 @@ async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Pr
 }
 
 /**
- * Removes one deleted endpoint at a time: its deliveries with their attempts in batches, and at last the endpoint. An endpoint whose gate
- * still cancels a long queue waits, because only the gate wakes the workflows of canceled deliveries.
+ * Removes one deleted endpoint at a time: its deliveries with their attempts in batches, and finally the endpoint itself. The endpoint
+ * stays while its gate cancels a long queue, because only the gate wakes the workflows of canceled deliveries.
  */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
   const endpoint = await tx.one<{ id: Id }>(

@@ -13,7 +13,7 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './delive
  * still recorded, without an excerpt, and leaves the delivery canceled. The caller has locked the student's row.
  */
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  // Locked in the order of their ids, like all code that locks several.
+  // Locks the deliveries in the order of their ids, like all code that locks several deliveries.
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE student_id = ${studentId} ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(
     sql`DELETE FROM webhook_bodies kept USING webhook_events event

@@ -54,11 +54,11 @@ export class AccessDelivery {
   @Index('access_deliveries_cohort')
   cohortId: string | null;
 
-  /** Whether it is granted at each sign-up. */
+  /** Whether the delivery is granted at each sign-up. */
   @Column({ type: 'boolean', default: false })
   free: boolean;
 
-  /** The length of access from its beginning, in days. Null for access without an end. */
+  /** The length of access from its beginning, in days. Null if the access has no end. */
   @Column({ type: 'integer', nullable: true })
   accessDays: number | null;
 
@@ -68,7 +68,7 @@ export class AccessDelivery {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** Since this time it is not granted any more. Existing access stays, and sales still grant it. */
+  /** Since this time the delivery is not granted any more. Existing access stays, and sales still grant the delivery. */
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A group that takes a course together. Enrollments in it begin with its dates. */
+/** A group that takes a course together. The dates of the cohort are the default dates of its enrollments. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from '../learning/course.ts';

@@ -54,25 +54,25 @@ export class Enrollment {
   @Column({ type: 'text' })
   source: EnrollmentSource;
 
-  /** The purchase or the subscription that caused it. */
+  /** The purchase or the subscription that caused the enrollment. */
   @Column({ type: 'uuid', nullable: true })
   originId: string | null;
 
   @Column({ type: 'timestamptz' })
   startsAt: Date;
 
-  /** Null for access without an end. */
+  /** The end of the access. Null if the access has no end. */
   @Column({ type: 'timestamptz', nullable: true })
   endsAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** `removal` also hides the enrollment: it was removed, or its student was. */
+  /** `removal` also hides the enrollment. It means that the enrollment or its student was removed. */
   @Column({ type: 'text', nullable: true })
   revokedReason: RevocationReason | null;
 
-  /** When a newer enrollment replaced this one after its end. */
+  /** The time at which a newer enrollment replaced this enrollment, after its end. */
   @Column({ type: 'timestamptz', nullable: true })
   supersededAt: Date | null;
 

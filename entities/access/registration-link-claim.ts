@@ -1,4 +1,4 @@
-/** A student's claim of a registration link, with the granted deliveries. A student uses a link once. */
+/** A student's claim of a registration link, with the granted deliveries. A student can claim a link only once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -13,7 +13,7 @@ export class RegistrationLinkClaim {
   @Index('registration_link_claims_student')
   studentId: string;
 
-  /** The deliveries of the link at that time. A repeated claim gets the same answer. */
+  /** The deliveries of the link at the time of the claim. A repeated claim gets the same answer. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 

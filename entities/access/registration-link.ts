@@ -15,7 +15,7 @@ export class RegistrationLink {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Spelled as it was chosen. Compared without case. */
+  /** The code as it was chosen. The case of letters does not matter in comparisons. */
   @Column({ type: 'text' })
   code: string;
 
@@ -25,7 +25,7 @@ export class RegistrationLink {
   @Column({ type: 'text' })
   name: string;
 
-  /** The maximum number of claims. Null for any number. */
+  /** The maximum number of claims. Null if the number is not limited. */
   @Column({ type: 'integer', nullable: true })
   maxUses: number | null;
 

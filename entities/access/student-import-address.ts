@@ -1,4 +1,7 @@
-/** A key of an address that a student lost while an import was open. The import recognizes the row by it. */
+/**
+ * A key of an address that a student lost while an import was open. The import uses this key to recognize a row of its file that has the
+ * address.
+ */
 import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -9,7 +12,7 @@ export class StudentImportAddress {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;
 
-  /** Derived from the address with the master key. It does not reveal the address. */
+  /** The key is derived from the address with the master key. It does not reveal the address. */
   @PrimaryColumn({ type: 'bytea' })
   addressKey: Buffer;
 

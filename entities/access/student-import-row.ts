@@ -15,7 +15,7 @@ export class StudentImportRow {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;
 
-  /** The row number of a spreadsheet: the header line is row 1, and empty lines count. */
+  /** The number of the row as in a spreadsheet: the header line is row 1, and empty lines count. */
   @PrimaryColumn({ type: 'integer' })
   row: number;
 

@@ -45,15 +45,15 @@ export class StudentImport {
   @Column({ type: 'integer', nullable: true })
   fileBytes: number | null;
 
-  /** Estimated from the file's line breaks. Exact after the import is completed. */
+  /** The number of rows. It is estimated from the line breaks of the file, and is exact after the import is completed. */
   @Column({ type: 'integer', nullable: true })
   rowsTotal: number | null;
 
-  /** The position of the next row in the file, in bytes. Recorded together with each batch. */
+  /** The position of the next row in the file, in bytes. Each batch records the new position. */
   @Column({ type: 'integer' })
   cursor: number;
 
-  /** The number of that row. The header line is row 1. */
+  /** The number of the next row. The header line is row 1. */
   @Column({ type: 'integer' })
   nextRow: number;
 
@@ -69,7 +69,7 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   error: ImportError | null;
 
-  /** When its workflow looks at the latest. Null if nothing is left to do, the file's removal included. */
+  /** The latest time at which the import's workflow looks at it. Null if no work is left, not even the removal of the file. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

@@ -1,6 +1,6 @@
 /** The values that columns of access may hold. */
 
-/** A course, in a cohort or in none, an AI agent, a repository or a community space. */
+/** The kinds of records that a delivery opens: a course (with or without a cohort), an AI agent, a repository or a community space. */
 export const deliveryKinds = ['course', 'agent', 'repository', 'space'] as const;
 export type DeliveryKind = (typeof deliveryKinds)[number];
 
@@ -15,7 +15,7 @@ export const enrollmentSources = [
 ] as const;
 export type EnrollmentSource = (typeof enrollmentSources)[number];
 
-/** Sources that name a sale as the enrollment's origin. */
+/** The sources of enrollments whose origin is a sale. */
 export const saleSources = ['purchase', 'subscription'] as const satisfies readonly EnrollmentSource[];
 
 export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;
@@ -32,12 +32,12 @@ export const openImportStatuses: readonly ImportStatus[] = importStatuses.filter
   (status) => !endedImportStatuses.some((ended) => ended === status),
 );
 
-/** Why an import as a whole failed. */
+/** The reasons for which a whole import failed. */
 export type ImportError =
   | 'upload_interrupted' // the body did not arrive completely
   | 'upload_too_large' // the body was longer than announced and allowed
   | 'file_missing' // the stored file does not exist any more
-  | 'row_too_long' // too long, and with quotes, so that its end is unknown
+  | 'row_too_long' // a row is too long and has quotes, so that its end is unknown
   | 'delivery_not_grantable'; // a delivery cannot be granted any more, for example because its cohort has ended
 
 export const rowOutcomes = ['created', 'existing', 'failed'] as const;
@@ -45,7 +45,7 @@ export type RowOutcome = (typeof rowOutcomes)[number];
 
 export type ImportColumn = 'email' | 'name';
 
-/** Why a row failed. */
+/** The reasons for which a row failed. */
 export type RowCode =
   | 'broken_quotes'
   | 'row_too_long'

@@ -1,4 +1,4 @@
-/** The log of an answer's text. Each entry begins at the end of the entry before, so gaps and repeats are impossible. */
+/** The log of an answer's text. Each entry begins at the end of the previous entry, so gaps and repeats are impossible. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';

@@ -1,6 +1,6 @@
 /**
- * An answer to a question, the subject of the run `agent-answer/<question id>`. `begun_at` is set once: before it the model may be
- * asked again, after it never.
+ * An answer to a question, the subject of the run `agent-answer/<question id>`. `begun_at` is set once. Before that, the model may be
+ * called again. After that, it is never called again.
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -49,7 +49,7 @@ export class AgentAnswer {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The name of the model that is asked. */
+  /** The name of the model that is called. */
   @Column({ type: 'text' })
   model: string;
 
@@ -61,14 +61,14 @@ export class AgentAnswer {
   @Column({ type: 'smallint', default: 0 })
   callNo: number;
 
-  /** When the model's stream began. */
+  /** The time at which the model's stream began. */
   @Column({ type: 'timestamptz', nullable: true })
   begunAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** The latest time at which its workflow must look at it. */
+  /** The latest time at which the answer's workflow must look at the answer. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
@@ -78,7 +78,7 @@ export class AgentAnswer {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** When the log was removed. The content has its words. */
+  /** The time at which the log was removed. The content has all words of the log. */
   @Column({ type: 'timestamptz', nullable: true })
   logFoldedAt: Date | null;
 

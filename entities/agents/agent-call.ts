@@ -1,4 +1,4 @@
-/** A request to the model, committed before it is made: its use of tokens and its cost. */
+/** A request to the model: its use of tokens and its cost. The row is committed before the request is made. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { callOutcomes, type CallOutcome } from './values.ts';
@@ -51,7 +51,7 @@ export class AgentCall {
   @Column({ type: 'boolean', default: false })
   estimated: boolean;
 
-  /** In millionths of a US dollar. */
+  /** The cost in millionths of a US dollar. */
   @Column({ type: 'bigint', default: 0 })
   costMicros: string;
 

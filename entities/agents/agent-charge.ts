@@ -1,4 +1,4 @@
-/** The share of an answer in its club's AI budget: reserved with the question, settled once. In millionths of a US dollar. */
+/** The share of an answer in its club's AI budget: reserved with the question and settled once. Amounts are millionths of a US dollar. */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';
@@ -18,7 +18,7 @@ export class AgentCharge {
   @Column({ type: 'uuid' })
   agentId: string;
 
-  /** First day of the month of the question, in the club's time zone. */
+  /** The first day of the month of the question, in the club's time zone. */
   @Column({ type: 'date' })
   month: string;
 

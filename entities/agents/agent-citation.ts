@@ -10,7 +10,7 @@ export class AgentCitation {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** From 0, in the order of the text. */
+  /** The position of the citation in the order of the text, from 0. */
   @PrimaryColumn({ type: 'smallint' })
   position: number;
 
@@ -33,7 +33,7 @@ export class AgentCitation {
   @Column({ type: 'integer', nullable: true })
   pageTo: number | null;
 
-  /** The time in a video or sound, in whole seconds. */
+  /** The time of the cited words in a video or sound, in whole seconds. */
   @Column({ type: 'integer', nullable: true })
   fromSeconds: number | null;
 

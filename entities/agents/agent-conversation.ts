@@ -1,4 +1,4 @@
-/** A student's conversation with an agent. A deleted conversation stays as a row without words, because its questions still count. */
+/** A student's conversation with an agent. The row of a deleted conversation stays without words, because its questions still count. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -20,7 +20,7 @@ export class AgentConversation {
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The first line of the first question, until the student renames it. */
+  /** The title: the first line of the first question, until the student renames the conversation. */
   @Column({ type: 'text' })
   title: string;
 

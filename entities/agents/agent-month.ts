@@ -1,4 +1,4 @@
-/** An agent's questions, tokens and cost in a month of its club's time zone. The row stays when conversations are deleted. */
+/** An agent's questions, tokens and cost in a month of its club's time zone. The row stays even if conversations are deleted. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Agent } from './agent.ts';
@@ -32,7 +32,7 @@ export class AgentMonth {
   @Column({ type: 'integer', default: 0 })
   failed: number;
 
-  /** Tokens of the charged calls, as the model counts them. */
+  /** The tokens of the charged calls, as the model counts them. */
   @Column({ type: 'bigint', default: 0 })
   inputTokens: string;
 
@@ -45,7 +45,7 @@ export class AgentMonth {
   @Column({ type: 'bigint', default: 0 })
   cacheReadTokens: string;
 
-  /** In millionths of a US dollar. */
+  /** The cost in millionths of a US dollar. */
   @Column({ type: 'bigint', default: 0 })
   costMicros: string;
 

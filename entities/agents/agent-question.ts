@@ -1,4 +1,7 @@
-/** An accepted question. The client chooses its id, which can be used once. The row outlives its words, because it is counted. */
+/**
+ * An accepted question. The client chooses its id, which can be used once. The row stays after its words are deleted, because the question
+ * still counts.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentConversation } from './agent-conversation.ts';
@@ -22,7 +25,7 @@ export class AgentQuestion {
   @Column({ type: 'uuid' })
   conversationId: string;
 
-  /** Empty after the conversation was deleted or the student removed. */
+  /** Empty after the conversation was deleted or the student was removed. */
   @Column({ type: 'text' })
   content: string;
 

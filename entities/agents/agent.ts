@@ -18,7 +18,7 @@ export class Agent {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names the agent in addresses of the classroom; unique in the club; 1 to 32 characters. */
+  /** The name of the agent in addresses of the classroom. It is unique in the club and has 1 to 32 characters. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -32,14 +32,14 @@ export class Agent {
   @Column({ type: 'text', default: '' })
   instructions: string;
 
-  /** Null for the environment's model. */
+  /** The model of the agent. Null if the agent uses the environment's model. */
   @Column({ type: 'text', nullable: true })
   model: string | null;
 
   @Column({ type: 'text', default: 'draft' })
   status: AgentStatus;
 
-  /** Questions that a student may ask in 24 hours. */
+  /** The maximum number of questions that a student may ask in 24 hours. */
   @Column({ type: 'integer' })
   dailyLimit: number;
 

@@ -1,4 +1,4 @@
-/** A club's AI budget in a month of its time zone: spent and reserved amounts, in millionths of a US dollar. */
+/** A club's AI budget in a month of its time zone: the spent and the reserved amounts, in millionths of a US dollar. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

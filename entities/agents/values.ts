@@ -7,9 +7,9 @@ export type AgentStatus = (typeof agentStatuses)[number];
 export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
 export type AnswerStatus = (typeof answerStatuses)[number];
 
-/** Answers that later questions of the conversation build on. */
+/** The statuses of answers that are part of the prompt of later questions. */
 export const usableAnswerStatuses = ['complete', 'truncated'] as const satisfies readonly AnswerStatus[];
 
-/** The end of a request to the model; null in the row while the request is open. `abandoned`: no outcome was recorded. */
+/** The end of a request to the model. The row has null while the request is open. `abandoned` means that no outcome was recorded. */
 export const callOutcomes = ['answered', 'failed', 'abandoned'] as const;
 export type CallOutcome = (typeof callOutcomes)[number];

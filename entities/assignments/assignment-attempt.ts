@@ -1,4 +1,4 @@
-/** One attempt of a submission, with the student's text. AssignmentAttemptFile has its files. */
+/** One attempt of a submission, with the student's text. The files of the attempt are rows of AssignmentAttemptFile. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AssignmentSubmission } from './assignment-submission.ts';
@@ -12,11 +12,11 @@ export class AssignmentAttempt {
   @Column({ type: 'uuid' })
   submissionId: string;
 
-  /** From 1, in the order of sending. A withdrawn attempt leaves a gap. */
+  /** The number of the attempt, from 1, in the order of sending. A withdrawn attempt leaves a gap. */
   @Column({ type: 'integer' })
   number: number;
 
-  /** Null without a text. */
+  /** Null if the attempt has no text. */
   @Column({ type: 'text', nullable: true })
   text: string | null;
 

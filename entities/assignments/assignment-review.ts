@@ -20,11 +20,11 @@ export class AssignmentReview {
   @Column({ type: 'text' })
   outcome: ReviewOutcome;
 
-  /** For the student. Required if changes are requested. */
+  /** The comment for the student. It is required if changes are requested. */
   @Column({ type: 'text', nullable: true })
   comment: string | null;
 
-  /** Null after the administrator's account was deleted. */
+  /** The administrator who reviewed the attempt. Null after the administrator's account was deleted. */
   @Column({ type: 'uuid', nullable: true })
   @Index('assignment_reviews_reviewer')
   reviewerId: string | null;

@@ -1,4 +1,7 @@
-/** A student's submission for an assignment: one row for each pair, with all attempts. It is deleted with its student. */
+/**
+ * A student's submission for an assignment, with all attempts. Each student has at most one row per assignment. The row is deleted with its
+ * student.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -31,18 +34,18 @@ export class AssignmentSubmission {
   @Column({ type: 'text' })
   status: SubmissionStatus;
 
-  /** The highest number of any attempt. Numbers are never reused, so that a review cannot mean another attempt. */
+  /** The highest number of any attempt. A number is never used again, so that a review cannot refer to another attempt. */
   @Column({ type: 'integer' })
   lastNumber: number;
 
-  /** The deadline in force when it was first sent. Null if there was none. */
+  /** The deadline that was in force when the work was first sent. Null if the assignment had no deadline. */
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   firstSubmittedAt: Date;
 
-  /** When the last attempt was sent. */
+  /** The time at which the last attempt was sent. */
   @Column({ type: 'timestamptz' })
   submittedAt: Date;
 
@@ -50,11 +53,11 @@ export class AssignmentSubmission {
   @Column({ type: 'smallint' })
   fileCount: number;
 
-  /** When the last attempt was reviewed. */
+  /** The time at which the last attempt was reviewed. */
   @Column({ type: 'timestamptz', nullable: true })
   reviewedAt: Date | null;
 
-  /** Whether the work was late, as fixed at the approval. Null before, because later dates can still correct it. */
+  /** Whether the work was late, as fixed at the approval. Null before the approval, because a change of dates can still change this. */
   @Column({ type: 'boolean', nullable: true })
   late: boolean | null;
 

@@ -19,7 +19,7 @@ export class Assignment {
   @Column({ type: 'uuid' })
   lessonId: string;
 
-  /** Distinguishes the block from others of its lesson. Null without a label. */
+  /** The label that distinguishes the block from other blocks of its lesson. Null if the block has no label. */
   @Column({ type: 'text', nullable: true })
   blockLabel: string | null;
 

@@ -1,6 +1,6 @@
 /** The values that columns of assignments may hold. */
 
-/** `submitted` waits for a review; `approved` is final; `changes_requested` went back to the student (STATE-21). */
+/** `submitted` waits for a review; `approved` is final; `changes_requested` means that the student must change the work (STATE-21). */
 export const submissionStatuses = ['submitted', 'approved', 'changes_requested'] as const;
 export type SubmissionStatus = (typeof submissionStatuses)[number];
 

@@ -1,4 +1,4 @@
-/** A course whose lessons were published or withdrawn. The runs that watch it are woken page by page. */
+/** A course whose lessons were published or withdrawn. The runs that watch the course are woken page by page. */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('automation_course_looks')
@@ -6,7 +6,7 @@ export class AutomationCourseLook {
   @PrimaryColumn({ type: 'uuid' })
   courseId: string;
 
-  /** The last woken run. All zeros at the beginning. */
+  /** The id of the last run that was woken. It is all zeros at the beginning. */
   @Column({ type: 'uuid' })
   afterId: string;
 

@@ -1,4 +1,4 @@
-/** A record that a version of an automation uses. It cannot be deleted while the version is published or has active runs. */
+/** A record that a version of an automation uses. The record cannot be deleted while the version is published or has active runs. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';

@@ -6,7 +6,7 @@ import { AutomationRun } from './automation-run.ts';
 @Entity('automation_run_steps')
 @Index('automation_run_steps_run', ['runId', 'stepId'], { unique: true })
 export class AutomationRunStep {
-  /** Also the cause of the points that the step awards. */
+  /** The id of the entry. It is also the cause of the points that the step awards. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -22,18 +22,18 @@ export class AutomationRunStep {
   @Column({ type: 'timestamptz' })
   enteredAt: Date;
 
-  /** The end of its wait at the latest. */
+  /** The latest end of the wait at the step. */
   @Column({ type: 'timestamptz', nullable: true })
   deadline: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   leftAt: Date | null;
 
-  /** The outcome in the interpreter's terms, such as `sent`, `then` or `time_over`. Null before. */
+  /** The outcome in the interpreter's terms, such as `sent`, `then` or `time_over`. Null before the step is completed. */
   @Column({ type: 'text', nullable: true })
   outcome: string | null;
 
-  /** The answers of the rules of its condition when it was decided, in their order. */
+  /** The answers of the rules of the step's condition at the time of the decision, in the order of the rules. */
   @Column({ type: 'boolean', array: true, nullable: true })
   answers: boolean[] | null;
 

@@ -1,6 +1,6 @@
 /**
- * One student's way through one version of an automation. Its row stays for good, because its keys prevent a fact from starting it twice. The
- * row has the current step and the end of its wait. The workflow only waits.
+ * One student's way through one version of an automation. The row is never deleted, because its keys prevent that a fact starts the run
+ * twice. The row has the current step and the end of the wait. The workflow only waits.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -78,38 +78,38 @@ export class AutomationRun {
   @Column({ type: 'uuid' })
   causeId: string;
 
-  /** From its version. Its keys depend on it. */
+  /** The reentry rule of the run's version. The keys of the run depend on this rule. */
   @Column({ type: 'text' })
   reentry: Reentry;
 
-  /** From the fact that started it. */
+  /** The priority of the fact that started the run. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The access that the fact named, for `exit_on_access_lost`. Null for any access. */
+  /** The access that the fact named, for `exit_on_access_lost`. Null if any access counts. */
   @Column({ type: 'text', nullable: true })
   accessKind: AccessKind | null;
 
   @Column({ type: 'uuid', nullable: true })
   accessId: string | null;
 
-  /** Whether that access was open at any look since the run began. */
+  /** Whether the student had this access at any look since the run began. */
   @Column({ type: 'boolean', default: false })
   wasOpen: boolean;
 
-  /** The times at which automations started one another before this run, the oldest first. */
+  /** The times at which automations started one another before this run, with the oldest first. */
   @Column({ type: 'jsonb', default: [] })
   links: readonly string[];
 
-  /** The next step, or the step at which it waits. */
+  /** The next step, or the step at which the run waits. */
   @Column({ type: 'text', nullable: true })
   cursor: string | null;
 
-  /** The end of the wait at the step, fixed on entry. */
+  /** The end of the wait at the step, which is fixed when the run enters the step. */
   @Column({ type: 'timestamptz', nullable: true })
   deadline: Date | null;
 
-  /** Whether it waits for a time or a fact. Otherwise it is between two steps, and any fact may matter. */
+  /** Whether the run waits for a time or a fact. If not, the run is between two steps, and any fact may matter. */
   @Column({ type: 'boolean', default: false })
   waiting: boolean;
 
@@ -117,15 +117,15 @@ export class AutomationRun {
   @Column({ type: 'text', array: true, default: [] })
   watches: string[];
 
-  /** When it looks next. Null while its automation is paused, and after its end. */
+  /** The time of the run's next look. Null while the automation is paused, and after the end of the run. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** Since when the pause of its automation holds it. */
+  /** The time since which the pause of the automation holds the run. */
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 
-  /** Whether the rows of its path still exist. */
+  /** Whether the rows of the run's path still exist. */
   @Column({ type: 'boolean', default: true })
   pathKept: boolean;
 

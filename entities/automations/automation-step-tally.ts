@@ -1,7 +1,7 @@
 /** The number of runs that entered and left a step of a version, and the results of its e-mails. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Exact only together with the changes that are not rolled up yet (AutomationStepChange), read in one statement. */
+/** A count is exact only together with the changes that are not rolled up yet (AutomationStepChange). One statement must read both. */
 @Entity('automation_step_tallies')
 export class AutomationStepTally {
   @PrimaryColumn({ type: 'uuid' })

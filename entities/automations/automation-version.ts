@@ -19,18 +19,18 @@ export class AutomationVersion {
   @Column({ type: 'uuid' })
   automationId: string;
 
-  /** From 1, without gaps. */
+  /** The number of the version, from 1, without gaps. */
   @Column({ type: 'integer' })
   number: number;
 
-  /** The number of the language rules of the definition. Another meaning gets another number. */
+  /** The number of the language rules of the definition. If the meaning of definitions changes, the number changes too. */
   @Column({ type: 'smallint', default: 1 })
   language: number;
 
   @Column({ type: 'text' })
   triggerKind: TriggerKind;
 
-  /** In the form of the contract. */
+  /** The definition in the form of the contract. */
   @Column({ type: 'jsonb' })
   definition: object;
 

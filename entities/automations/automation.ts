@@ -1,4 +1,4 @@
-/** An automation: what happens automatically to a student. It has a draft, and maybe a published version. */
+/** An automation: a series of steps that happen automatically to a student. It has a draft, and may have a published version. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -31,23 +31,23 @@ export class Automation {
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** The revision of name and draft. Each change raises it (AUTO-8). */
+  /** The revision of name and draft. Each change increases the revision (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 
-  /** The version for new runs. Null before the first publication. */
+  /** The version that new runs use. Null before the first publication. */
   @Column({ type: 'uuid', nullable: true })
   publishedId: string | null;
 
-  /** The number of versions, and so of the last one. */
+  /** The number of versions, which is also the number of the last version. */
   @Column({ type: 'integer', default: 0 })
   versionCount: number;
 
-  /** From the published version. */
+  /** The kind of the trigger of the published version. */
   @Column({ type: 'text', nullable: true })
   triggerKind: TriggerKind | null;
 
-  /** When its gate looks next. Null if the gate holds no run. */
+  /** The time at which the automation's gate looks next. Null if the gate holds no run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 

@@ -28,7 +28,7 @@ export type Reentry = (typeof reentries)[number];
 export const runStatuses = ['active', 'completed', 'exited', 'failed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** Why a run ended before its last step. */
+/** The reasons for which a run ended before its last step. */
 export const exitReasons = ['exit_step', 'exit_when', 'access_lost', 'archived', 'by_hand', 'student_removed'] as const;
 export type ExitReason = (typeof exitReasons)[number];
 

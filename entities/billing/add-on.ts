@@ -1,4 +1,7 @@
-/** An add-on that was bought besides the plan, by one payment. The buyer chooses its id, which is also the payment's idempotency key. */
+/**
+ * An add-on that a club bought in addition to its plan, by one payment. The buyer chooses the id, which is also the payment's idempotency
+ * key.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { addOnStatuses, addOnKinds, type AddOnKind, type AddOnStatus } from './values.ts';
@@ -27,11 +30,11 @@ export class AddOn {
   @Column({ type: 'integer' })
   quantity: number;
 
-  /** The addition to the allowance, in the resource's unit, as it was sold. */
+  /** The addition to the allowance, in the resource's unit, as it was at the sale. */
   @Column({ type: 'bigint' })
   adds: string;
 
-  /** The price in the smallest unit of the currency, as it was sold. */
+  /** The price in the smallest unit of the currency, as it was at the sale. */
   @Column({ type: 'integer' })
   amount: number;
 
@@ -64,7 +67,7 @@ export class AddOn {
   @Column({ type: 'integer', default: 0 })
   attemptCount: number;
 
-  /** Raised by each claim. Only the current claim may record. */
+  /** The fencing token. Each claim increases it. Only the current claim may record an outcome. */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 

@@ -3,7 +3,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { eventOutcomes, type EventOutcome, type PlanName, type PlanStatus } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
-/** Never purged, because its key makes a repetition harmless. No personal data: only ids, codes and times. */
+/** A row is never purged, because its key makes a repetition harmless. It has no personal data, but only ids, codes and times. */
 @Entity('billing_events')
 @Check('billing_events_outcome', oneOf('outcome', eventOutcomes))
 @Index('billing_events_club', ['clubId', 'created'])
@@ -13,7 +13,10 @@ export class BillingEvent {
   @PrimaryColumn({ type: 'text' })
   id: string;
 
-  /** Null while the club is unknown. No foreign key, because an event of another environment may name a club that does not exist here. */
+  /**
+   * Null while the club is unknown. The column has no foreign key, because an event of another environment may name a club that does not
+   * exist in this database.
+   */
   @Column({ type: 'uuid', nullable: true })
   clubId: string | null;
 
@@ -33,7 +36,7 @@ export class BillingEvent {
   @Column({ type: 'text', nullable: true })
   subscriptionId: string | null;
 
-  /** The plan that the event states. Null if it states none. */
+  /** The plan that the event states. Null if the event states no plan. */
   @Column({ type: 'text', nullable: true })
   plan: PlanName | null;
 

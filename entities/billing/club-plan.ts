@@ -29,7 +29,7 @@ export class ClubPlan {
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
-  /** The processor's time of the last event that the plan follows. Null before the first. */
+  /** The processor's time of the last event that the plan follows. Null before the first event. */
   @Column({ type: 'timestamptz', nullable: true })
   changedAt: Date | null;
 

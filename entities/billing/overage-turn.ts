@@ -1,4 +1,7 @@
-/** When the next month begins for a club beyond an allowance. The remaining excess is then recorded for the new month (BILL-7). */
+/**
+ * The time at which the next month begins for a club that exceeds an allowance. The remaining excess is then recorded for the new month
+ * (BILL-7).
+ */
 import { Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

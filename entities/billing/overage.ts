@@ -22,7 +22,7 @@ export class Overage {
   @Column({ type: 'bigint' })
   excess: string;
 
-  /** When the highest excess was reached. */
+  /** The time at which the highest excess was reached. */
   @Column({ type: 'timestamptz' })
   reachedAt: Date;
 

@@ -19,10 +19,10 @@ export type AddOnKind = (typeof addOnKinds)[number];
 export const addOnStatuses = ['pending', 'active', 'failed'] as const;
 export type AddOnStatus = (typeof addOnStatuses)[number];
 
-/** Whether a billing event was applied, or why it was not. */
+/** The outcomes of a billing event: it was applied, or the reason why it was not applied. */
 export const eventOutcomes = [
   'applied',
-  /** Later events had already decided the plan. */
+  /** Later events have already decided the plan. */
   'outdated',
   /** The event does not affect a plan. */
   'ignored',

@@ -22,18 +22,18 @@ export class Campaign {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** For administrators. Recipients never see it. */
+  /** The name of the campaign for administrators. Recipients never see it. */
   @Column({ type: 'text' })
   name: string;
 
   @Column({ type: 'text', default: 'draft' })
   status: CampaignStatus;
 
-  /** The e-mail in the form of the contract. Maybe incomplete in a draft. */
+  /** The e-mail in the form of the contract. The e-mail of a draft may be incomplete. */
   @Column({ type: 'jsonb' })
   content: object;
 
-  /** The condition on recipients, in the form of the contract. */
+  /** The condition that recipients must meet, in the form of the contract. */
   @Column({ type: 'jsonb' })
   audience: object;
 
@@ -47,15 +47,15 @@ export class Campaign {
   @Column({ type: 'text', nullable: true })
   pauseReason: PauseReason | null;
 
-  /** When it begins. Null for a draft. */
+  /** The time at which the campaign begins. Null for a draft. */
   @Column({ type: 'timestamptz', nullable: true })
   scheduledAt: Date | null;
 
-  /** The compiled e-mail, from the freeze of the recipients. */
+  /** The compiled e-mail. It is set when the recipients are frozen. */
   @Column({ type: 'jsonb', nullable: true })
   compiled: object | null;
 
-  /** When the recipients were frozen. */
+  /** The time at which the recipients were frozen. */
   @Column({ type: 'timestamptz', nullable: true })
   frozenAt: Date | null;
 
@@ -63,35 +63,35 @@ export class Campaign {
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** When the last recipient was settled, or the campaign was canceled. */
+  /** The time at which the last recipient was settled or the campaign was canceled. */
   @Column({ type: 'timestamptz', nullable: true })
   endedAt: Date | null;
 
-  /** Refusals of the mail server since it last accepted a mail. */
+  /** The number of refusals of the mail server since it last accepted a mail. */
   @Column({ type: 'integer', default: 0 })
   refusals: number;
 
-  /** The number of mails sent when the campaign was resumed after too many bounces or complaints. Only later mails are judged. */
+  /** The number of mails sent when the campaign was resumed after too many bounces or complaints. Only later mails count for the rates. */
   @Column({ type: 'integer', default: 0 })
   judgedSent: number;
 
-  /** The number of hard bounces at that time. */
+  /** The number of hard bounces when the campaign was resumed. */
   @Column({ type: 'integer', default: 0 })
   judgedBounced: number;
 
-  /** The number of complaints at that time. */
+  /** The number of complaints when the campaign was resumed. */
   @Column({ type: 'integer', default: 0 })
   judgedComplained: number;
 
-  /** The statistics when its recipients' rows were removed, in the form of the contract. Null before. */
+  /** The statistics at the time when the rows of the recipients were removed, in the form of the contract. Null before that time. */
   @Column({ type: 'jsonb', nullable: true })
   finalStatistics: object | null;
 
-  /** When the last of these rows was removed. */
+  /** The time at which the last row of a recipient was removed. */
   @Column({ type: 'timestamptz', nullable: true })
   rowsRemovedAt: Date | null;
 
-  /** When its run looks next. Null if nothing is due. */
+  /** The time at which the campaign's run looks next. Null if no work is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

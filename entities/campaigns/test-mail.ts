@@ -28,7 +28,7 @@ export class TestMail {
   @Column({ type: 'text', default: 'pending' })
   status: MailStatus;
 
-  /** A code, or the server's reply without addresses. */
+  /** The reason of the outcome: a code, or the server's reply without addresses. */
   @Column({ type: 'text', nullable: true })
   lastError: string | null;
 

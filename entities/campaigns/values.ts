@@ -3,7 +3,7 @@
 export const campaignStatuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** Why a campaign was paused. */
+/** The reasons for which a campaign was paused. */
 export const pauseReasons = [
   'by_hand',
   'provider',

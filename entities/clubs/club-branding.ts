@@ -27,7 +27,7 @@ export class ClubBranding {
   @Column({ type: 'text', nullable: true })
   replyTo: string | null;
 
-  /** Lines below each mail and page. */
+  /** The lines below each mail and page. */
   @Column({ type: 'text', nullable: true })
   legalFooter: string | null;
 

@@ -1,4 +1,4 @@
-/** A slug of a club: its current one, or a former one for some time. Triggers of `clubs` write it for a new club. */
+/** A slug of a club: its current slug, or a former slug for some time. Triggers of `clubs` write the row for a new club. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';

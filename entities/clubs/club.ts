@@ -19,7 +19,7 @@ export class Club {
   @Column({ type: 'text', unique: true })
   slug: string;
 
-  /** IANA name. It defines the month of the AI budget and the local time of waits. */
+  /** The IANA name of the club's time zone. It defines the month of the AI budget and the local time of waits. */
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
 
@@ -27,7 +27,10 @@ export class Club {
   @Column({ type: 'text', default: 'en' })
   language: Language;
 
-  /** The club's own monthly limit for the cost of its agents, in cents (US dollars), below its plan's budget. Null for the whole budget. */
+  /**
+   * The club's own monthly limit for the cost of its agents, in cents (US dollars), below the budget of its plan. Null if the club uses the
+   * whole budget.
+   */
   @Column({ type: 'integer', nullable: true })
   aiMonthlyLimit: number | null;
 

@@ -22,7 +22,7 @@ export class Invitation {
   @Column({ type: 'text' })
   role: Role;
 
-  /** The administrator who invited. Null for an invitation of a release that did not record it. */
+  /** The administrator who invited. Null for an invitation of a release that did not record the inviter. */
   @Column({ type: 'uuid', nullable: true })
   invitedBy: string | null;
 

@@ -7,5 +7,5 @@ export type Role = (typeof roles)[number];
 /** The languages whose rules the search in material supports, as two-letter codes. */
 export const languages = ['en', 'pt', 'es', 'fr', 'de', 'it'] as const;
 
-/** BCP 47 tag of a club's language: one of these, or a language of the service (domain/language/languages.ts). */
+/** The BCP 47 tag of a club's language: one of these codes, or a language of the service (domain/language/languages.ts). */
 export type Language = string;

@@ -18,7 +18,7 @@ import { writingStates, type WritingState } from './values.ts';
 })
 @Index('community_comments_replies', ['replyTo'], { where: 'reply_to IS NOT NULL' })
 export class CommunityComment {
-  /** The caller may choose the id. */
+  /** The id of the comment, which the caller may choose. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -32,7 +32,7 @@ export class CommunityComment {
   @Column({ type: 'uuid', nullable: true })
   replyTo: string | null;
 
-  /** The author, if a student wrote it. */
+  /** The author, if a student wrote the comment. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
@@ -40,14 +40,14 @@ export class CommunityComment {
   @Index('community_comments_administrator')
   administratorId: string | null;
 
-  /** Markdown as it was written. Null after a deletion. */
+  /** The text in Markdown, as it was written. Null after a deletion. */
   @Column({ type: 'text', nullable: true })
   body: string | null;
 
   @Column({ type: 'text', default: 'published' })
   state: WritingState;
 
-  /** Since this time only its author and administrators see it. */
+  /** Since this time only the author and administrators see the comment. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

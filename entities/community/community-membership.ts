@@ -24,11 +24,11 @@ export class CommunityMembership {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The last time the student joined. */
+  /** The last time at which the student joined. */
   @Column({ type: 'timestamptz' })
   joinedAt: Date;
 
-  /** When the student left or was removed. Only joining again clears it. */
+  /** The time at which the student left or was removed. It becomes null only when the student joins again. */
   @Column({ type: 'timestamptz', nullable: true })
   leftAt: Date | null;
 
@@ -46,7 +46,10 @@ export class CommunityMembership {
   @Column({ type: 'boolean' })
   digest: boolean;
 
-  /** The daily mail was on when the student unsubscribed from all of them. It is restored when the student subscribes again (CAMP-45). */
+  /**
+   * Whether the daily mail was on when the student unsubscribed from the daily mail of all spaces. It is switched on again when the student
+   * subscribes again (CAMP-45).
+   */
   @Column({ type: 'boolean', default: false })
   digestLeft: boolean;
 
@@ -54,7 +57,7 @@ export class CommunityMembership {
   @Column({ type: 'boolean' })
   counted: boolean;
 
-  /** When the access to a private space next begins or ends by time. Null if it does not. */
+  /** The next time at which the access to a private space begins or ends because of its dates. Null if no such time exists. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

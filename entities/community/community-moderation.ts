@@ -1,4 +1,4 @@
-/** An act of an administrator on a post or a comment of another author (COMM-13). Never changed. Deleted after a year. */
+/** An act of an administrator on a post or a comment of another author (COMM-13). The row is never changed, and is deleted after a year. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

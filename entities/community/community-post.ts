@@ -17,7 +17,7 @@ import { writingStates, type WritingState } from './values.ts';
 @Index('community_posts_student', ['studentId', 'spaceId'], { where: 'student_id IS NOT NULL' })
 @Index('community_posts_hidden', ['studentId', 'spaceId'], { where: `hidden_at IS NOT NULL AND state <> 'deleted'` })
 export class CommunityPost {
-  /** The caller may choose the id. */
+  /** The id of the post, which the caller may choose. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -31,7 +31,7 @@ export class CommunityPost {
   @Column({ type: 'text' })
   publicId: string;
 
-  /** The author, if a student wrote it. */
+  /** The author, if a student wrote the post. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
@@ -42,7 +42,7 @@ export class CommunityPost {
   @Column({ type: 'text', nullable: true })
   title: string | null;
 
-  /** Markdown as it was written. Null after a deletion. */
+  /** The text in Markdown, as it was written. Null after a deletion. */
   @Column({ type: 'text', nullable: true })
   body: string | null;
 
@@ -56,7 +56,7 @@ export class CommunityPost {
   @Column({ type: 'boolean', default: false })
   locked: boolean;
 
-  /** Since this time only its author and administrators see it. */
+  /** Since this time only the author and administrators see the post. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

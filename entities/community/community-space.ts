@@ -16,7 +16,7 @@ export class CommunitySpace {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Unique in the club. */
+  /** The name of the space in classroom URLs, unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -29,15 +29,15 @@ export class CommunitySpace {
   @Column({ type: 'text', default: 'members' })
   posting: SpacePosting;
 
-  /** Only students with access by an enrollment can read the space. */
+  /** Whether only students with access by an enrollment can read the space. */
   @Column({ type: 'boolean', default: false })
   private: boolean;
 
-  /** Students without access do not see the space. */
+  /** Whether the space is hidden from students without access. */
   @Column({ type: 'boolean', default: false })
   hidden: boolean;
 
-  /** Students with access become members automatically. */
+  /** Whether students with access become members automatically. */
   @Column({ type: 'boolean', default: false })
   autoJoin: boolean;
 
@@ -52,11 +52,11 @@ export class CommunitySpace {
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 
-  /** When the run that brings memberships up to date looks next (COMM-9). Null without a run. */
+  /** The time at which the run that brings memberships up to date looks next (COMM-9). Null if there is no run. */
   @Column({ type: 'timestamptz', nullable: true })
   fillLooksAt: Date | null;
 
-  /** The last student that the run has processed, in the order of accounts. Null before the first. */
+  /** The last student that the run has processed, in the order of accounts. Null before the first student. */
   @Column({ type: 'uuid', nullable: true })
   fillAfter: string | null;
 

@@ -21,11 +21,11 @@ export class SpaceDigest {
   @Column({ type: 'date' })
   date: string;
 
-  /** Posts that were published later wait for the next digest. */
+  /** Posts that were published after this time wait for the next digest. */
   @Column({ type: 'timestamptz' })
   takesUntil: Date;
 
-  /** The end of the date. Mails that have not gone out by then are skipped. */
+  /** The end of the date. Mails that were not sent before this time are skipped. */
   @Column({ type: 'timestamptz' })
   endsAt: Date;
 
@@ -33,15 +33,15 @@ export class SpaceDigest {
   @Column({ type: 'integer' })
   members: number;
 
-  /** The number of pages of members that were looked at. */
+  /** The number of pages of members that were read. */
   @Column({ type: 'integer', default: 0 })
   pages: number;
 
-  /** The last student who was looked at, in the order of ids. Null before the first page. */
+  /** The last student of the pages that were read, in the order of ids. Null before the first page. */
   @Column({ type: 'uuid', nullable: true })
   pagedTo: string | null;
 
-  /** Whether all members were looked at. */
+  /** Whether all members were read. */
   @Column({ type: 'boolean', default: false })
   allPaged: boolean;
 
@@ -49,7 +49,7 @@ export class SpaceDigest {
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** When its run looks next. Null after the end. */
+  /** The time at which the digest's run looks next. Null after the end of the digest. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

@@ -15,6 +15,6 @@ export type ReactionKind = (typeof reactionKinds)[number];
 export const moderationActions = ['hide', 'restore', 'delete', 'pin', 'unpin', 'lock', 'unlock'] as const;
 export type ModerationAction = (typeof moderationActions)[number];
 
-/** How a report ended: with an action against its target, or without. */
+/** The outcomes of a report: an action against its target, or no action. */
 export const reportOutcomes = ['upheld', 'dismissed'] as const;
 export type ReportOutcome = (typeof reportOutcomes)[number];

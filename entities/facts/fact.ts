@@ -1,4 +1,7 @@
-/** The outbox of the webhook catalogue. A fact is written in the transaction of its change, and deleted when its workflows have started. */
+/**
+ * The outbox of the webhook catalogue. A fact is written in the transaction of the change that it reports. It is deleted when its workflows
+ * have started.
+ */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { FactDetails, Priority } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -10,7 +13,7 @@ export class Fact {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
-  /** Becomes the event's id: the `webhook-id` of every delivery. */
+  /** The id of the fact, which becomes the id of the event and the `webhook-id` of every delivery. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -25,23 +28,26 @@ export class Fact {
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The record besides the student: an enrollment, a purchase, a lesson …; null if the fact is only about the student. */
+  /**
+   * The record that the fact is about, in addition to the student: an enrollment, a purchase, a lesson …. Null if the fact is only about
+   * the student.
+   */
   @Column({ type: 'uuid', nullable: true })
   subjectId: string | null;
 
-  /** Values that the record loses when it changes, such as an earlier end. Never personal data. */
+  /** Values that the record loses when it changes, such as an earlier end. They never contain personal data. */
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 
-  /** The span in which it was written (W3C); null if the request is not traced. */
+  /** The span in which the fact was written (W3C); null if the request is not traced. */
   @Column({ type: 'text', nullable: true })
   traceparent: string | null;
 
-  /** When it happened; for a sale, by the platform's clock (EVT-22). */
+  /** The time at which the change happened. For a sale it is the time of the platform's clock (EVT-22). */
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
-  /** When it was written, by the database's clock. */
+  /** The time at which the fact was written, by the database's clock. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   recordedAt: Date;
 
@@ -49,7 +55,7 @@ export class Fact {
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The time from which a relay may claim it, by the database's clock: immediately, or later after a failure. */
+  /** The time from which a relay may claim the fact, by the database's clock: immediately, or later after a failure. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 

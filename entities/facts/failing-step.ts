@@ -10,11 +10,11 @@ export class FailingStep {
   @Column({ type: 'text' })
   workflowType: string;
 
-  /** Consecutive errors; conflicts that pass by themselves do not count. */
+  /** The number of consecutive errors. Temporary conflicts do not count. */
   @Column({ type: 'integer' })
   faultCount: number;
 
-  /** A code, never a message: SQLSTATE, a system call's code, or the kind of the error. */
+  /** The code of the error: SQLSTATE, the code of a system call, or the kind of the error. It is never a message. */
   @Column({ type: 'text' })
   errorCode: string;
 

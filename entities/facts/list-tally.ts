@@ -4,8 +4,8 @@ import { talliedLists, type TalliedList } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * The row has no references: deletions are counted too, down to zero. A sum is exact only together with the changes that are not yet
- * merged into it (ListTallyChange), read in one statement.
+ * The row has no foreign keys, because deletions are counted too, down to zero. A sum is exact only together with the changes that are not
+ * yet merged into it (ListTallyChange). One statement must read both.
  */
 @Entity('list_tallies')
 @Check('list_tallies_list', oneOf('list', talliedLists))
@@ -16,7 +16,10 @@ export class ListTally {
   @PrimaryColumn({ type: 'text' })
   list: TalliedList;
 
-  /** The delivery, the course, the campaign, or the link of a mail; all zeros for students and submissions, which have no subject. */
+  /**
+   * The subject: a delivery, a course, a campaign, or the link of a mail. It is all zeros for students and submissions, which have no
+   * subject.
+   */
   @PrimaryColumn({ type: 'uuid' })
   subjectId: string;
 

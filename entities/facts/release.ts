@@ -11,7 +11,7 @@ export class Release {
   @Column({ type: 'text' })
   version: string;
 
-  /** When it was last promoted. */
+  /** The time at which the build was last promoted. */
   @Column({ type: 'timestamptz' })
   promotedAt: Date;
 

@@ -1,4 +1,4 @@
-/** A process of a build, and the time of its last sign of life. The schema is not contracted while an older version runs. */
+/** A process of a build, and the time of its last sign of life. Migrations remove nothing from the schema while an older version runs. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('running_processes')
@@ -16,7 +16,7 @@ export class RunningProcess {
   @Column({ type: 'text' })
   version: string;
 
-  /** The time by the database's clock. */
+  /** The time of the last sign of life, by the database's clock. */
   @Column({ type: 'timestamptz' })
   beatAt: Date;
 }

@@ -1,4 +1,7 @@
-/** An applied migration that removed something, and the first version that works without it. Older versions no longer start. */
+/**
+ * An applied migration that removed something, and the first version that works without it. Versions before this version do not start any
+ * more.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('schema_contractions')

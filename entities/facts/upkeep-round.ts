@@ -1,4 +1,4 @@
-/** When an upkeep job last completed a round, on any worker (ENG-5). */
+/** The time at which an upkeep job last completed a round, on any worker (ENG-5). */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('upkeep_rounds')
@@ -10,7 +10,7 @@ export class UpkeepRound {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** For a round in many parts: the last id that it has processed; null at its beginning. */
+  /** For a round in many parts, the last id that the round has processed. Null at the beginning of a round. */
   @Column({ type: 'uuid', nullable: true })
   position: string | null;
 }

@@ -1,6 +1,6 @@
 /** The values that columns of facts and list tallies may hold. */
 
-/** The priority of work: 0 a person waits, 1 normal, 2 bulk. Lower numbers go first (ENG-15). */
+/** The priority of work. 0 means that a person waits, 1 is normal, and 2 is bulk. Lower numbers come first (ENG-15). */
 export const priorities = [0, 1, 2] as const;
 export type Priority = (typeof priorities)[number];
 export const bulk = 2 satisfies Priority;
@@ -62,8 +62,8 @@ export type TalliedList = (typeof talliedLists)[number];
 export interface FactDetails {
   previousEndsAt?: string;
   previousCohortId?: string;
-  /** The times at which automations started one another on the way to this fact, the oldest first (AUTO-14). */
+  /** The times at which automations started one another on the way to this fact, with the oldest first (AUTO-14). */
   links?: readonly string[];
-  /** The run of the automation whose step recorded it. */
+  /** The run of the automation whose step recorded the fact. */
   runId?: string;
 }

@@ -1,4 +1,4 @@
-/** A request that a workflow looks again. One row per workflow. */
+/** A request that a workflow looks again. Each workflow has at most one row. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { Priority } from './values.ts';
 
@@ -7,7 +7,7 @@ import type { Priority } from './values.ts';
 @Index('wakes_of_runs', ['clubId'], { where: `workflow_type = 'automationRun'` })
 @Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {
-  /** The club whose share it uses; the nil uuid for work that belongs to no club. */
+  /** The club whose share of the work the wake uses; the nil uuid for work that belongs to no club. */
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
@@ -15,40 +15,40 @@ export class Wake {
   workflowId: string;
 
   /**
-   * A new number from a sequence for each raise. The relay deletes only the number that it has sent. Numbers are unique, so a late delete
-   * cannot remove a newer wake of the same workflow.
+   * A number from a sequence. Each raise of the wake gets a new number. The relay deletes only the number that it has sent. Numbers are
+   * unique, so a late delete cannot remove a newer wake of the same workflow.
    */
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
 
-  /** Whether another wake came while this row waited. Its run then most likely exists already. */
+  /** Whether the wake was raised again while this row waited. In this case the run most likely exists already. */
   @Column({ type: 'boolean', default: false })
   raised: boolean;
 
   @Column({ type: 'text' })
   workflowType: string;
 
-  /** Names the workflow's row; the workflow's only argument. Usually an id. */
+  /** The only argument of the workflow, which names the workflow's row. It is usually an id. */
   @Column({ type: 'text' })
   subjectId: string;
 
-  /** The search attributes by which an operator finds the run, if the wake must start it: only ids and event types. */
+  /** The search attributes by which an operator finds the run, if the wake must start the run: only ids and event types. */
   @Column({ type: 'jsonb' })
   attributes: Readonly<Record<string, string>>;
 
   @Column({ type: 'timestamptz' })
   recordedAt: Date;
 
-  /** The span in which it was written or last raised (W3C); null if the request is not traced. */
+  /** The span in which the wake was written or last raised (W3C); null if the request is not traced. */
   @Column({ type: 'text', nullable: true })
   traceparent: string | null;
 
-  /** Its priority. A raised wake keeps the more urgent one. */
+  /** The priority of the wake. If a wake is raised again, it keeps the more urgent priority. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The time from which a relay may claim it, by the database's clock: immediately, or later after a failure. */
+  /** The time from which a relay may claim the wake, by the database's clock: immediately, or later after a failure. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 

@@ -9,18 +9,18 @@ export class Administrator {
   @Column({ type: 'text' })
   name: string;
 
-  /** Case-folded. Unique in the whole service. */
+  /** The case-folded e-mail address. It is unique in the whole service. */
   @Column({ type: 'text', unique: true })
   email: string;
 
-  /** argon2id, in PHC form. Null until the first e-mail is confirmed; the password then waits in its one-time token. */
+  /** The hash of the password: argon2id, in PHC form. Null until an e-mail is confirmed; before that, a one-time token stores it. */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   verifiedAt: Date | null;
 
-  /** BCP 47 tag of the language in which the service writes to this person. Null for the club's language. */
+  /** The BCP 47 tag of the language in which the service writes to this person. Null if the club's language applies. */
   @Column({ type: 'text', nullable: true })
   language: string | null;
 

@@ -1,4 +1,7 @@
-/** The network of a sign-up, as a hash that is kept for an hour. It limits one network's part of a club's pending sign-ups (DEC-62). */
+/**
+ * The network of a sign-up, as a hash that is kept for an hour. It is used to limit the pending sign-ups of a club that come from one
+ * network (DEC-62).
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

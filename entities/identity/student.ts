@@ -41,18 +41,21 @@ export class Student {
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   nameFolded: string | null;
 
-  /** Case-folded, unique in the club. Null after the student was removed. */
+  /** The case-folded e-mail address, unique in the club. Null after the student was removed. */
   @Column({ type: 'text', nullable: true })
   email: string | null;
 
   /**
-   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions. Null after the student was removed, and for a while if the
-   * e-mail was written without it: a trigger deletes the old hash, and upkeep fills in the new one.
+   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions. Null after the student was removed, and for some time if
+   * the e-mail was written without its hash. A trigger then deletes the old hash, and upkeep fills in the new hash.
    */
   @Column({ type: 'bytea', nullable: true })
   emailKey: Buffer | null;
 
-  /** argon2id, in PHC form. Null until an e-mail with a password is confirmed; the password then waits in its one-time token. */
+  /**
+   * argon2id, in PHC form. Null until an e-mail with a password is confirmed; before that, a one-time token stores the hash of the
+   * password.
+   */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 
@@ -66,15 +69,15 @@ export class Student {
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
 
-  /** BCP 47 tag of the language in which the service writes to this person. Null for the club's language. */
+  /** The BCP 47 tag of the language in which the service writes to this person. Null if the club's language applies. */
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** The store's key of the student's one ready picture (MED-28). Null without a picture. */
+  /** The store's key of the student's one ready picture (MED-28). Null if the student has no picture. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;
 
-  /** The sum of the student's awards. May be negative. */
+  /** The sum of the student's awards. The sum may be negative. */
   @Column({ type: 'bigint', default: 0 })
   points: string;
 

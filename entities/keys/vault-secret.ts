@@ -7,7 +7,7 @@ export class VaultSecret {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'vault_secrets_key' })
   name: string;
 
-  /** In base64, sealed for its name. */
+  /** The value in base64, sealed for the name of the secret. */
   @Column({ type: 'bytea' })
   sealed: Buffer;
 }

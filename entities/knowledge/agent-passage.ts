@@ -17,23 +17,26 @@ export class AgentPassage {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** From 0: its position in the source. */
+  /** The position of the passage in the source, from 0. */
   @Column({ type: 'integer' })
   position: number;
 
-  /** From 1; null if the source has no pages. */
+  /** The number of the page, from 1. Null if the source has no pages. */
   @Column({ type: 'integer', nullable: true })
   page: number | null;
 
-  /** The source's title, repeated here so that it is searched with the text. */
+  /** The title of the source. It is repeated in this row, so that it is searched together with the text. */
   @Column({ type: 'text' })
   title: string;
 
-  /** The headings above it, the outermost first. */
+  /** The headings above the passage, with the outermost first. */
   @Column({ type: 'text', array: true })
   headings: string[];
 
-  /** Its sentences, with the white space between them: joined, they are the passage. A citation covers whole blocks. */
+  /**
+   * The sentences of the passage, with the white space between them. Joined, they are the text of the passage. A citation covers whole
+   * blocks.
+   */
   @Column({ type: 'text', array: true })
   blocks: string[];
 
@@ -47,7 +50,7 @@ export class AgentPassage {
   @Column({ type: 'integer', array: true, nullable: true })
   toSeconds: number[] | null;
 
-  /** The language whose rules split its words. */
+  /** The language whose rules split the passage into words. */
   @Column({ type: 'text' })
   language: Language;
 

@@ -1,6 +1,6 @@
 /**
- * A lesson or a file in the club's index: one row per lesson or file, while at least one agent's material names it. Each change of the
- * content raises `wanted_version`; `indexed_version` follows.
+ * A lesson or a file in the club's index: one row per lesson or file, as long as at least one agent's material names it. Each change of the
+ * content increases `wanted_version`. Indexing sets `indexed_version` to this number.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -57,7 +57,7 @@ export class AgentSource {
   @Column({ type: 'integer', default: 0 })
   indexedVersion: number;
 
-  /** Attempts at the wanted version. */
+  /** The number of attempts at the wanted version. */
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
@@ -67,18 +67,18 @@ export class AgentSource {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** The latest time at which its workflow must look at it; null if nothing is left to do. */
+  /** The latest time at which the source's workflow must look at the source. Null if no work is left. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** Null if the source has no pages. */
+  /** The number of pages. Null if the source has no pages. */
   @Column({ type: 'integer', nullable: true })
   pageCount: number | null;
 
   @Column({ type: 'integer', default: 0 })
   passageCount: number;
 
-  /** The content that the last reading could not read. */
+  /** The warnings about content that the last reading could not read. */
   @Column({ type: 'jsonb', default: [] })
   warnings: SourceWarning[];
 
@@ -86,14 +86,14 @@ export class AgentSource {
   @Column({ type: 'integer', default: 0 })
   readerVersion: number;
 
-  /** When OCR is tried for its scanned pages; null if it was tried or there are none. */
+  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried, or if the source has no scanned pages. */
   @Column({ type: 'timestamptz', nullable: true })
   ocrDueAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;
 
-  /** When it left the index with its lesson or file. Its run removes its other rows and then this row. */
+  /** The time at which the source left the index with its lesson or file. The source's run removes its other rows and then this row. */
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;
 

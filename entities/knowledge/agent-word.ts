@@ -1,7 +1,7 @@
 /**
- * The words of a club's material. The number of passages with a word is its weight in a question. The spelling finds words despite
- * missing accents and typing mistakes. Only triggers write here, and they only add rows, so that writers never wait for one another.
- * A word's count is the sum of its rows, and upkeep merges them into one.
+ * The words of a club's material. The number of passages with a word is its weight in a question. A comparison of spellings finds words in
+ * spite of missing accents and typing mistakes. Only triggers write here, and they only add rows, so that writers never wait for one
+ * another. A word's count is the sum of its rows, and upkeep merges them into one.
  */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
@@ -26,19 +26,19 @@ export class AgentWord {
   @Column({ type: 'text' })
   initial: string;
 
-  /** The number of its characters. */
+  /** The number of characters of the word. */
   @Column({ type: 'smallint' })
   size: number;
 
-  /** Its stem by the rules of the language, which need its accents. Passages are searched by it. */
+  /** The stem of the word by the rules of the language, which need the accents. Passages are searched by this stem. */
   @Column({ type: 'text' })
   lexeme: string;
 
-  /** Its stem after its accents were removed. */
+  /** The stem of the word after its accents were removed. */
   @Column({ type: 'text' })
   stem: string;
 
-  /** The number of passages that contain it; negative in a row that counts deleted passages. */
+  /** The number of passages that contain the word. It is negative in a row that counts deleted passages. */
   @Column({ type: 'integer' })
   passages: number;
 

@@ -6,7 +6,7 @@ export type SourceKind = 'media' | 'lesson';
 export const sourceStatuses = ['pending', 'indexing', 'ready', 'failed'] as const;
 export type SourceStatus = (typeof sourceStatuses)[number];
 
-/** The kinds of content that could not be read. Codes never change; new ones may come. */
+/** The kinds of content that could not be read. Existing codes never change, but new codes may be added. */
 export const sourceWarningCodes = [
   /** A page or slide that shows something but has no letters, such as scanned paper. */
   'page_is_a_picture',
@@ -20,7 +20,7 @@ export const sourceWarningCodes = [
   'letters_unmapped',
   /** Text that people do not see, such as hidden slides and words. It is left out. */
   'hidden_left_out',
-  /** Nothing is missing: a scanned page whose words OCR has recognized, with possible mistakes. */
+  /** A scanned page whose words OCR has recognized. No content is missing, but the words may have mistakes. */
   'read_by_ocr',
   /** A scanned page that OCR did not read, because the program failed, is missing, or reached a bound. */
   'ocr_failed',
@@ -31,6 +31,9 @@ export interface SourceWarning {
   code: SourceWarningCode;
   /** The number of occurrences. */
   count: number;
-  /** The pages or slides, from 1, each once, in order, at most 100. Empty if the source has no pages. */
+  /**
+   * The numbers of the pages or slides, from 1, in order. Each number occurs once, and the list has at most 100 numbers. Empty if the
+   * source has no pages.
+   */
   pages: number[];
 }

@@ -7,18 +7,18 @@ import { Certificate } from './certificate.ts';
 @Index('certificate_files_certificate', ['certificateId'])
 @Index('certificate_files_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 export class CertificateFile {
-  /** Contains the version and a digest of everything that is printed. */
+  /** The key of the file. It contains the version and a digest of all printed data. */
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 
   @Column({ type: 'uuid' })
   certificateId: string;
 
-  /** When the last write of the file began. */
+  /** The time at which the last write of the file began. */
   @Column({ type: 'timestamptz' })
   putAt: Date;
 
-  /** When the bucket must erase it; null while it is valid. */
+  /** The time at which the bucket must erase the file. Null while the file is valid. */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
 

@@ -1,6 +1,6 @@
 /**
- * A student's certificate of a course: one per pair, also after a reissue. The row keeps the printed texts of the last issue. A removed
- * student's certificate stays with its code and course, without a name.
+ * A student's certificate of a course: one for each student and course, even after a reissue. The row keeps the printed texts of the last
+ * issue. A removed student's certificate stays with its code and course, without a name.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -46,19 +46,19 @@ export class Certificate {
   @Index('certificates_code', { unique: true })
   code: string;
 
-  /** From 1; plus one with every reissue. */
+  /** The version of the certificate. It begins at 1, and each reissue adds 1. */
   @Column({ type: 'integer', default: 1 })
   version: number;
 
-  /** The printed name; null once the student is removed. */
+  /** The printed name. Null after the student was removed. */
   @Column({ type: 'text', nullable: true })
   studentName: string | null;
 
-  /** The folded name (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case name. A trigger writes it. */
+  /** The folded name (docs/adr/0061-search-in-every-script.md); null if it is equal to the lower-case name. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   studentNameFolded: string | null;
 
-  /** The student's current e-mail, for searches; null once the student is removed. */
+  /** The student's current e-mail, for searches; null after the student was removed. */
   @Column({ type: 'text', nullable: true })
   studentEmail: string | null;
 
@@ -71,17 +71,18 @@ export class Certificate {
   clubName: string;
 
   /**
-   * BCP 47: the club's language at the first issue. It decides words, direction and forms of Han characters. Null for a certificate from
-   * before this column, while its club has not changed its language: the club's language then applies.
+   * A BCP 47 tag: the club's language when the certificate was first issued. It decides the words, the direction and the forms of Han
+   * characters. Null if the certificate is older than this column and its club has not changed its language. In this case the club's
+   * language applies.
    */
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** Texts that cannot be printed as written. */
+  /** The warnings about texts that cannot be printed as they were written. */
   @Column({ type: 'jsonb', default: [] })
   warnings: CertificateWarning[];
 
-  /** Published lessons of the course, as printed. */
+  /** The number of published lessons of the course, as it is printed. */
   @Column({ type: 'integer' })
   lessonCount: number;
 
@@ -89,26 +90,26 @@ export class Certificate {
   @Column({ type: 'smallint', nullable: true })
   hours: number | null;
 
-  /** The address of its verification. It is printed, so it never changes. */
+  /** The address at which the certificate is verified. This address is printed, so it never changes. */
   @Column({ type: 'text' })
   verifyUrl: string;
 
-  /** Null if it was issued by hand before the course was completed. */
+  /** The time of the completion. Null if the certificate was issued by hand before the course was completed. */
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** When it was issued first. */
+  /** The time at which the certificate was first issued. */
   @Column({ type: 'timestamptz' })
   issuedAt: Date;
 
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** The reason may speak of the person: null again once the student is removed. */
+  /** The reason of the revocation. It becomes null when the student is removed, because it may mention the person. */
   @Column({ type: 'text', nullable: true })
   revokedReason: string | null;
 
-  /** When its student was removed. */
+  /** The time at which the student was removed. */
   @Column({ type: 'timestamptz', nullable: true })
   withdrawnAt: Date | null;
 

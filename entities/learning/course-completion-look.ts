@@ -1,6 +1,7 @@
 /**
- * A request to judge a course for students who send no request: a lesson was withdrawn, or access came back. The run
- * `course-completion/<course id>` looks at every student who may have completed all published lessons, and deletes the row at its end.
+ * A request to check the completion of a course for students who send no completion request. The cause is a withdrawn lesson or a restored
+ * access. The run `course-completion/<course id>` looks at every student who may have completed all published lessons, and deletes the row
+ * at its end.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -16,19 +17,19 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The latest time at which its run must look at it. */
+  /** The latest time at which the run must look at the request. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
-  /** A new id for each pass: a page of an earlier pass changes nothing. */
+  /** The id of the pass. Each pass gets a new id, so that a page of an earlier pass changes nothing. */
   @Column({ type: 'uuid' })
   passId: string;
 
-  /** The last student of the pass so far, by id; null before the first page. */
+  /** The last student of the pass so far, by id; null before the first page of the pass. */
   @Column({ type: 'uuid', nullable: true })
   afterId: string | null;
 
-  /** The earliest future begin of an access that this pass found: another pass begins then. */
+  /** The earliest future beginning of an access that this pass has found. Another pass starts at this time. */
   @Column({ type: 'timestamptz', nullable: true })
   resumesAt: Date | null;
 

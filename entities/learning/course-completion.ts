@@ -1,4 +1,4 @@
-/** A student's completion of a course: once and permanently. */
+/** A student's completion of a course. It is recorded once and is permanent. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

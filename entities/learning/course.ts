@@ -1,4 +1,4 @@
-/** A course of a club: ordered modules of lessons. Students see it while it is published and they have access. */
+/** A course of a club: ordered modules with lessons. Students see the course while it is published and they have access. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { courseStatuses, type CourseStatus } from './values.ts';
@@ -16,7 +16,7 @@ export class Course {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names it in addresses of the classroom; unique in the club. */
+  /** The name of the course in addresses of the classroom, unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -33,7 +33,7 @@ export class Course {
   @Column({ type: 'smallint', nullable: true })
   hours: number | null;
 
-  /** Whether its completion issues a certificate. */
+  /** Whether the completion of the course issues a certificate. */
   @Column({ type: 'boolean', default: false })
   certificateOnCompletion: boolean;
 

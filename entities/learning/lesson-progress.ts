@@ -1,4 +1,4 @@
-/** A student's completion of a lesson. The first completion stays, so that its event and its points come only once. */
+/** A student's completion of a lesson. The first completion stays recorded, so that its event and its points occur only once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -20,7 +20,7 @@ export class LessonProgress {
   @Column({ type: 'timestamptz' })
   firstCompletedAt: Date;
 
-  /** Whether the completion counts now: an undo withdraws it. */
+  /** Whether the lesson is completed now. It is false after the student has undone the completion. */
   @Column({ type: 'boolean' })
   completed: boolean;
 

@@ -1,4 +1,4 @@
-/** A lesson of a course. Students see it once it is published. A removed lesson stays, because events name it. */
+/** A lesson of a course. Students see the lesson after it was published. The row of a removed lesson stays, because events name it. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from './course.ts';
@@ -18,11 +18,11 @@ export class Lesson {
   @Column({ type: 'uuid' })
   courseId: string;
 
-  /** Null once the lesson is removed. */
+  /** The module of the lesson. Null after the lesson was removed. */
   @Column({ type: 'uuid', nullable: true })
   moduleId: string | null;
 
-  /** Names it in addresses of the classroom; unique in the club. */
+  /** The name of the lesson in addresses of the classroom, unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -33,7 +33,7 @@ export class Lesson {
   @Column({ type: 'text', default: '' })
   content: string;
 
-  /** From 0: its position in the module. */
+  /** The position of the lesson in the module, from 0. */
   @Column({ type: 'integer' })
   position: number;
 

@@ -18,7 +18,7 @@ export class Module {
   @Column({ type: 'text' })
   title: string;
 
-  /** From 0: its position in the course. */
+  /** The position of the module in the course, from 0. */
   @Column({ type: 'integer' })
   position: number;
 

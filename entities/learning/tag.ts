@@ -15,7 +15,7 @@ export class Tag {
   @Column({ type: 'text' })
   name: string;
 
-  /** The name for comparison, without case. */
+  /** The name for comparisons, in which the case of letters does not matter. */
   @Column({ type: 'text' })
   foldedName: string;
 

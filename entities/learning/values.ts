@@ -7,9 +7,9 @@ export type CourseStatus = (typeof courseStatuses)[number];
 export const awardKinds = ['lesson', 'manual', 'automation'] as const;
 export type AwardKind = (typeof awardKinds)[number];
 
-/** The kinds of texts that cannot be printed as written. Codes never change; new ones may come. */
+/** The kinds of texts that cannot be printed as written. Existing codes never change, but new codes may be added. */
 export const certificateWarningCodes = [
-  /** A letter that no font has: a box replaces it. */
+  /** A letter that no font has, so that a box replaces the letter. */
   'letters_without_font',
 ] as const;
 
@@ -19,6 +19,6 @@ export type CertificateText = (typeof certificateTexts)[number];
 
 export interface CertificateWarning {
   code: (typeof certificateWarningCodes)[number];
-  /** The texts with the warning, each once. */
+  /** The texts that have the warning, each once. */
   fields: CertificateText[];
 }

@@ -1,4 +1,6 @@
-/** Counters of the rate limits, in the form of rate-limiter-flexible. Unlogged: they need not survive a crash. */
+/**
+ * Counters of the rate limits, in the form of rate-limiter-flexible. The table is unlogged, because the counters need not survive a crash.
+ */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('rate_limit_counters')

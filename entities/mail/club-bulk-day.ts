@@ -1,4 +1,4 @@
-/** The number of mails of a club's campaigns and automations that it began to hand over on a day (UTC). */
+/** The number of mails of a club's campaigns and automations whose hand-over to the mail server began on a day (UTC). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,4 +1,4 @@
-/** A club's own text of a transactional mail, in one language. Without a row the catalogue's text is sent. */
+/** A club's own text of a transactional mail, in one language. If there is no row, the text of the catalogue is sent. */
 import { Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -19,7 +19,7 @@ export class ClubMailText {
   @Column({ type: 'text' })
   subject: string;
 
-  /** Paragraphs, separated by an empty line. */
+  /** The paragraphs of the text, separated by an empty line. */
   @Column({ type: 'text' })
   text: string;
 

@@ -2,12 +2,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * A row counts for an account, or for an account and a network. Each day begins at zero. An address without an account has a row, too.
- * Rows are deleted when their day is over.
+ * A row counts for an account, or for an account and a network. The count of each day begins at zero. An address without an account has a
+ * row too. Rows are deleted after the end of their day.
  */
 @Entity('code_failure_counts')
 export class CodeFailureCount {
-  /** Keyed hash of club and address, and of the network. Earlier releases wrote the hash of the address alone. */
+  /** The keyed hash of the club, the address and, if present, the network. Earlier releases wrote the hash of the address alone. */
   @PrimaryColumn({ type: 'bytea', primaryKeyConstraintName: 'code_failure_counts_key' })
   addressKey: Buffer;
 

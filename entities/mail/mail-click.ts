@@ -15,7 +15,7 @@ export class MailClick {
   @PrimaryColumn({ type: 'boolean', primaryKeyConstraintName: 'mail_clicks_key' })
   machine: boolean;
 
-  /** When this happened first. */
+  /** The time of the first click. */
   @Column({ type: 'timestamptz' })
   at: Date;
 

@@ -19,19 +19,19 @@ export class MailDomain {
   @Index('mail_domains_club', { unique: true })
   clubId: string;
 
-  /** In its DNS form: lower case, ASCII. */
+  /** The domain in the form of DNS: ASCII in lower case. */
   @Column({ type: 'text' })
   domain: string;
 
-  /** The part before the `@`. */
+  /** The part of the sender's address before the `@`. */
   @Column({ type: 'text' })
   localPart: string;
 
-  /** The name of the key in DNS. */
+  /** The DKIM selector: the name of the key in DNS. */
   @Column({ type: 'text' })
   selector: string;
 
-  /** SPKI in base64, as published. */
+  /** The public key: SPKI in base64, as it is published. */
   @Column({ type: 'text' })
   publicKey: string;
 
@@ -45,7 +45,7 @@ export class MailDomain {
   @Column({ type: 'timestamptz' })
   statusSince: Date;
 
-  /** When it was first proven: its warm-up begins then. */
+  /** The time at which the domain was first proven. The warm-up of the domain begins at this time. */
   @Column({ type: 'timestamptz', nullable: true })
   firstProvenAt: Date | null;
 
@@ -53,15 +53,15 @@ export class MailDomain {
   @Column({ type: 'jsonb', default: {} })
   found: object;
 
-  /** When name servers answered last. */
+  /** The time at which name servers last answered. */
   @Column({ type: 'timestamptz', nullable: true })
   answeredAt: Date | null;
 
-  /** When name servers were last queried. */
+  /** The time at which name servers were last queried. */
   @Column({ type: 'timestamptz', nullable: true })
   checkedAt: Date | null;
 
-  /** When its run queries them next. */
+  /** The time at which the domain's run queries the name servers next. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 

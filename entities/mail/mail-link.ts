@@ -17,7 +17,7 @@ export class MailLink {
   @Column({ type: 'uuid' })
   causeId: string;
 
-  /** Its number in the compiled e-mail, from 0. */
+  /** The number of the link in the compiled e-mail, from 0. */
   @Column({ type: 'smallint' })
   position: number;
 

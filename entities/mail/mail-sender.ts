@@ -32,7 +32,7 @@ export class MailSender {
   @Column({ type: 'double precision', default: 0 })
   allowance: number;
 
-  /** When the bucket was last updated. */
+  /** The time at which the bucket was last updated. */
   @Column({ type: 'timestamptz' })
   allowanceAt: Date;
 

@@ -1,6 +1,6 @@
 /**
- * An address to which a club's campaigns, automations or digests are not sent. It outlives the removal of the student: after a complaint
- * no mail is sent even if the account is opened again.
+ * An address to which a club's campaigns, automations or digests are not sent. The row stays after the removal of the student. So after a
+ * complaint no mail is sent, even if the account is opened again.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -23,19 +23,19 @@ export class MailSuppression {
   @PrimaryColumn({ type: 'bytea' })
   addressKey: Buffer;
 
-  /** Why no mail is sent; null if the owner only unsubscribed from some kinds. */
+  /** The reason why no mail is sent. Null if the owner only unsubscribed from some kinds of mail. */
   @Column({ type: 'text', nullable: true })
   reason: SuppressionReason | null;
 
-  /** When its owner unsubscribed from campaigns. */
+  /** The time at which the owner of the address unsubscribed from campaigns. */
   @Column({ type: 'timestamptz', nullable: true })
   leftCampaignsAt: Date | null;
 
-  /** When its owner unsubscribed from automations. */
+  /** The time at which the owner of the address unsubscribed from automations. */
   @Column({ type: 'timestamptz', nullable: true })
   leftAutomationsAt: Date | null;
 
-  /** When its owner unsubscribed from the daily mail of spaces. */
+  /** The time at which the owner of the address unsubscribed from the daily mail of spaces. */
   @Column({ type: 'timestamptz', nullable: true })
   leftDigestsAt: Date | null;
 

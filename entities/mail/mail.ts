@@ -1,5 +1,5 @@
 /**
- * One e-mail of a campaign, an automation or a daily digest to one student, and its outcome. Each is sent automatically at most once.
+ * One e-mail of a campaign, an automation or a daily digest to one student, and its outcome. Each mail is sent automatically at most once.
  * An unknown outcome is `failed` with a code that says so.
  */
 import { Check, Column, Entity, Generated, Index, ManyToOne, PrimaryColumn } from 'typeorm';
@@ -41,7 +41,7 @@ export class Mail {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
-  /** Their order within a campaign, fixed when the audience was frozen. */
+  /** The order of the mail within its campaign. It is fixed when the audience is frozen. */
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
@@ -52,29 +52,29 @@ export class Mail {
   @Column({ type: 'uuid', nullable: true })
   campaignId: string | null;
 
-  /** The run of an automation. */
+  /** The run of an automation that sends the mail. */
   @Column({ type: 'uuid', nullable: true })
   runId: string | null;
 
   @Column({ type: 'text', nullable: true })
   stepId: string | null;
 
-  /** The digest of a date: a student has one mail per digest. */
+  /** The digest of a date. A student has one mail per digest. */
   @Column({ type: 'text', nullable: true })
   digestId: string | null;
 
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The name when the row was written; `Removed student` after a removal. */
+  /** The student's name when the row was written; `Removed student` after a removal. */
   @Column({ type: 'text' })
   studentName: string;
 
-  /** The address when the row was written; the claim replaces it by the current one. Empty after a removal. */
+  /** The address when the row was written. A claim replaces it by the current address. It is empty after the removal of the student. */
   @Column({ type: 'text' })
   studentEmail: string;
 
-  /** Keyed hash of the claimed address. */
+  /** The keyed hash of the address for which the mail was claimed. */
   @Column({ type: 'bytea', nullable: true })
   addressKey: Buffer | null;
 
@@ -84,7 +84,7 @@ export class Mail {
   @Column({ type: 'text', nullable: true })
   skipReason: SkipReason | null;
 
-  /** A code, and the server's reply without addresses. */
+  /** The reason of the outcome: a code, and the server's reply without addresses. */
   @Column({ type: 'text', nullable: true })
   lastError: string | null;
 
@@ -97,11 +97,11 @@ export class Mail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The id in the mail server's reply. */
+  /** The id of the mail from the mail server's reply. */
   @Column({ type: 'text', nullable: true })
   providerId: string | null;
 
-  /** The end of the claim to hand it over, by the database's clock. */
+  /** The end of the lease for the hand-over of the mail, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
@@ -114,26 +114,26 @@ export class Mail {
   @Column({ type: 'timestamptz', nullable: true })
   bouncedAt: Date | null;
 
-  /** When it was first refused temporarily. */
+  /** The time at which the mail was first refused temporarily. */
   @Column({ type: 'timestamptz', nullable: true })
   softBouncedAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   complainedAt: Date | null;
 
-  /** When a person first opened it. */
+  /** The time at which a person first opened the mail. */
   @Column({ type: 'timestamptz', nullable: true })
   openedAt: Date | null;
 
-  /** When a person first followed one of its links. */
+  /** The time at which a person first followed a link of the mail. */
   @Column({ type: 'timestamptz', nullable: true })
   clickedAt: Date | null;
 
-  /** When a machine first loaded its picture. */
+  /** The time at which a machine first loaded the tracking picture. */
   @Column({ type: 'timestamptz', nullable: true })
   machineOpenedAt: Date | null;
 
-  /** When a machine first followed one of its links. */
+  /** The time at which a machine first followed a link of the mail. */
   @Column({ type: 'timestamptz', nullable: true })
   machineClickedAt: Date | null;
 

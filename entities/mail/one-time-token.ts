@@ -15,12 +15,12 @@ export class OneTimeToken {
   @Column({ type: 'text' })
   purpose: TokenPurpose;
 
-  /** SHA-256 of the token. Null for a code, which is found by its student and derived again for the comparison. */
+  /** The SHA-256 of the token. Null for a code, because a code is found by its student and is derived again for the comparison. */
   @Column({ type: 'bytea', nullable: true })
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
 
-  /** The id of the master key from which it is derived. Null for a token of a release with only one key. */
+  /** The id of the master key from which the token is derived. Null for a token of a release with only one key. */
   @Column({ type: 'bytea', nullable: true })
   keyId: Buffer | null;
 
@@ -36,11 +36,11 @@ export class OneTimeToken {
   @Index('one_time_tokens_invitation')
   invitationId: string | null;
 
-  /** The password of a repeated sign-up. It opens nothing, but shows that there was more than one password (ADR 5). */
+  /** The password of a repeated sign-up. It gives no access, but shows that more than one password was offered (ADR 5). */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 
-  /** The number of wrong guesses left for a code. Null for tokens, which cannot be guessed. */
+  /** The number of wrong guesses that a code still allows. Null for tokens, which cannot be guessed. */
   @Column({ type: 'smallint', nullable: true })
   triesLeft: number | null;
 

@@ -42,11 +42,14 @@ export class TransactionalMail {
   @Index('transactional_mails_invitation')
   invitationId: string | null;
 
-  /** Keyed hash of the address, by which its mails are counted across accounts. Empty once its student is removed. */
+  /**
+   * The keyed hash of the address. The hash is used to count the mails of an address across accounts. It is empty after the student was
+   * removed.
+   */
   @Column({ type: 'bytea' })
   addressKey: Buffer;
 
-  /** The sealed address, if it is no longer the recipient's own; deleted once the mail is sent or abandoned. */
+  /** The sealed address, if it is not the recipient's current address. It is deleted after the mail was sent or given up. */
   @Column({ type: 'bytea', nullable: true })
   sealedAddress: Buffer | null;
 
@@ -55,16 +58,16 @@ export class TransactionalMail {
   @Index('transactional_mails_token')
   tokenId: string | null;
 
-  /** The webhook endpoint that it is about. */
+  /** The webhook endpoint that the mail is about. */
   @Column({ type: 'uuid', nullable: true })
   endpointId: string | null;
 
-  /** The review that it announces, once. */
+  /** The review that the mail announces. Each review is announced once. */
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_review', { unique: true })
   reviewId: string | null;
 
-  /** The session of a mentorship that it is about. */
+  /** The session of a mentorship that the mail is about. */
   @Column({ type: 'uuid', nullable: true })
   sessionId: string | null;
 
@@ -72,19 +75,19 @@ export class TransactionalMail {
   @Column({ type: 'integer', nullable: true })
   sessionSequence: number | null;
 
-  /** The session's earlier begin, for a mail about its move to another mentor; else null. */
+  /** The former beginning of the session, for a mail about its move to another mentor. Null for other mails. */
   @Column({ type: 'timestamptz', nullable: true })
   formerStartsAt: Date | null;
 
-  /** The session's earlier end. */
+  /** The former end of the session. */
   @Column({ type: 'timestamptz', nullable: true })
   formerEndsAt: Date | null;
 
-  /** Its priority, which also decides the run's task queue. */
+  /** The priority of the mail, which also decides the task queue of the run. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The day (UTC) whose allowance it uses; null if it uses none or has none yet (DEC-65). */
+  /** The day (UTC) whose allowance the mail uses. Null if the mail needs no allowance, or has not got one yet (DEC-65). */
   @Column({ type: 'date', nullable: true })
   placedOn: string | null;
 
@@ -100,7 +103,7 @@ export class TransactionalMail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The end of the claim, by the database's clock. */
+  /** The end of the lease, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -28,7 +28,7 @@ export const mailTemplateNames = [
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 
-/** The purposes of one-time tokens. The first word says who bears the token. */
+/** The purposes of one-time tokens. The first word names the kind of the token's owner. */
 export const tokenPurposes = [
   'student_verify_email',
   'student_invitation',
@@ -49,19 +49,19 @@ export type MailStatus = (typeof mailStatuses)[number];
 export const trackings = ['all', 'clicks', 'none'] as const;
 export type Tracking = (typeof trackings)[number];
 
-/** Whether DNS proves that a mail domain is the club's. */
+/** The statuses of a mail domain: whether DNS proves that it belongs to the club. */
 export const domainStatuses = ['unproven', 'proven', 'lapsed'] as const;
 export type DomainStatus = (typeof domainStatuses)[number];
 
-/** Why no mail is sent to an address any more. */
+/** The reasons for which no mail is sent to an address any more. */
 export const suppressionReasons = ['bounce', 'complaint', 'manual'] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
-/** The status of the mail to one recipient. */
+/** The statuses of the mail to one recipient. */
 export const recipientStatuses = ['pending', 'sending', 'sent', 'skipped', 'failed'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
 
-/** Why a recipient gets no mail. */
+/** The reasons for which a recipient gets no mail. */
 export const skipReasons = [
   'suppressed',
   'unsubscribed',

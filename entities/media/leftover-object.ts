@@ -1,11 +1,11 @@
-/** An object in the store that no file uses any more. It is erased when no reader can be using it (MED-27). */
+/** An object in the store that no file uses any more. The object is erased when no reader can be using it any more (MED-27). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** No reference to club or file: their leftovers are erased, too. */
+/** The row has no foreign key to a club or a file, because the leftovers of deleted clubs and files are erased too. */
 @Entity('leftover_objects')
 @Index('leftover_objects_erases_at', ['erasesAt'])
 export class LeftoverObject {
-  /** The key of the object; its renditions are stored beside it. */
+  /** The key of the object; the keys of its renditions begin with this key. */
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 
@@ -15,7 +15,7 @@ export class LeftoverObject {
   @Column({ type: 'timestamptz' })
   erasesAt: Date;
 
-  /** Until this time an upload may still arrive, so it is erased once more afterwards; null if no upload can arrive. */
+  /** An upload may still arrive until this time, so the object is erased once more after this time. Null if no upload can arrive. */
   @Column({ type: 'timestamptz', nullable: true })
   arrivesUntil: Date | null;
 }

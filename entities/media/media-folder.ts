@@ -22,7 +22,7 @@ export class MediaFolder {
   @Column({ type: 'text' })
   name: string;
 
-  /** The name without case: unique in its parent. */
+  /** The name in folded case, which is unique in the parent. */
   @Column({ type: 'text' })
   foldedName: string;
 

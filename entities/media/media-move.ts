@@ -1,4 +1,6 @@
-/** A file's pending move to another bucket, for its publication or the end of it (MED-25). The row is deleted when the file has moved. */
+/**
+ * A file's pending move to another bucket, because the file is made public or private (MED-25). The row is deleted when the file has moved.
+ */
 import { Check, Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -9,14 +11,14 @@ import { mediaVisibilities, type MediaVisibility } from './values.ts';
 @Check('media_moves_visibility', oneOf('visibility', mediaVisibilities))
 @Index('media_moves_looks_at', ['looksAt'])
 export class MediaMove {
-  /** The file: it has one move at a time. */
+  /** The file. A file has only one move at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The target state of the file; it may change during the move. */
+  /** The visibility that was requested for the file. It may change during the move. */
   @Column({ type: 'text' })
   visibility: MediaVisibility;
 
@@ -24,15 +26,15 @@ export class MediaMove {
   @Column({ type: 'text', nullable: true })
   targetKey: string | null;
 
-  /** The latest time at which its run must look at it. */
+  /** The latest time at which the run must look at the move. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
-  /** The fencing token: a later claim has a higher one (ENG-2). */
+  /** The fencing token: a later claim has a higher token (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The end of the lease, unless the worker renews it. */
+  /** The end of the lease, if the worker does not renew it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -11,14 +11,17 @@ export class MediaRendition {
   @PrimaryColumn({ type: 'uuid' })
   mediaId: string;
 
-  /** The version of the rules that made it: a later version replaces it. */
+  /** The version of the rules that made the rendition. A later version replaces the rendition. */
   @PrimaryColumn({ type: 'smallint' })
   version: number;
 
   @PrimaryColumn({ type: 'text' })
   role: RenditionRole;
 
-  /** Its key in the bucket of its file: the file's own key plus the fencing token of the claim that made it. */
+  /**
+   * The key of the rendition in the bucket of its file. It is the file's own key, followed by the fencing token of the claim that made the
+   * rendition.
+   */
   @Column({ type: 'text' })
   objectKey: string;
 

@@ -13,21 +13,21 @@ export class MediaTrack {
   @PrimaryColumn({ type: 'uuid' })
   mediaId: string;
 
-  /** BCP 47, in its canonical form, such as `pt-BR`. */
+  /** A BCP 47 tag in its canonical form, such as `pt-BR`. */
   @PrimaryColumn({ type: 'text' })
   language: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Its name in players. */
+  /** The name of the track in players. */
   @Column({ type: 'text' })
   label: string;
 
   @Column({ type: 'text' })
   kind: TrackKind;
 
-  /** The key of its WebVTT file in the private bucket. */
+  /** The key of the track's WebVTT file in the private bucket. */
   @Column({ type: 'text' })
   objectKey: string;
 

@@ -7,22 +7,22 @@ import { Media } from './media.ts';
 @Check('media_transcriptions_ended', '(error_code IS NULL) = (looks_at IS NOT NULL)')
 @Index('media_transcriptions_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 export class MediaTranscription {
-  /** The file: it has one transcription at a time. */
+  /** The file. A file has only one transcription at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** BCP 47, in its canonical form, such as `pt-BR`. */
+  /** A BCP 47 tag in its canonical form, such as `pt-BR`. */
   @Column({ type: 'text' })
   language: string;
 
-  /** The latest time at which its run must look at it; null once it has failed. */
+  /** The latest time at which the run must look at the transcription. Null after it has failed. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** Claims that were not released. */
+  /** The number of claims that were not released. */
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
@@ -30,11 +30,11 @@ export class MediaTranscription {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The fencing token: a later claim has a higher one (ENG-2). */
+  /** The fencing token: a later claim has a higher token (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The end of the lease, unless the worker renews it. */
+  /** The end of the lease, if the worker does not renew it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -16,15 +16,15 @@ export class MediaUpload {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The store's id of the upload; null until a client has begun it, and after a client has abandoned it. */
+  /** The store's id of the upload; null until a client has begun the upload, and after a client has abandoned it. */
   @Column({ type: 'text', nullable: true })
   multipartId: string | null;
 
-  /** The fencing token of its lock: a later holder has a higher one (ENG-2). */
+  /** The fencing token of its lock: a later holder has a higher token (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The end of the lock's lease, unless its holder renews it. */
+  /** The end of the lock's lease, if the holder does not renew it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -90,7 +90,7 @@ export class Media {
   @Column({ type: 'text' })
   purpose: MediaPurpose;
 
-  /** The student who owns it; null for the club's own files. */
+  /** The student who owns the file. Null for the club's own files. */
   @Column({ type: 'uuid', nullable: true })
   ownerId: string | null;
 
@@ -100,7 +100,7 @@ export class Media {
   @Column({ type: 'text' })
   title: string;
 
-  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case text. A trigger writes it. */
+  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it is equal to the lower-case text. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   titleFolded: string | null;
 
@@ -119,7 +119,7 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case text. A trigger writes it. */
+  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it is equal to the lower-case text. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   fileNameFolded: string | null;
 
@@ -127,17 +127,20 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   mime: string | null;
 
-  /** Null until the size is settled. From then until its erasure the club's storage counts it (MED-20). */
+  /** The size in bytes. Null until the size is settled. The club's storage counts the size from then until the file is erased (MED-20). */
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
 
-  /** The bytes that its reservation holds in the club's storage until the size is settled (MED-21); null without a reservation. */
+  /**
+   * The number of bytes that the file's reservation holds in the club's storage until the size is settled (MED-21). Null if the file has no
+   * reservation.
+   */
   @Column({ type: 'bigint', nullable: true })
   heldBytes: string | null;
 
   /**
-   * The bytes that the signed address of its upload accepts. If the file is deleted, the club's storage holds them until the address expires.
-   * Null after that, and if the bytes pass our listener, which refuses them when the file is deleted.
+   * The number of bytes that the signed address of the upload accepts. If the file is deleted, the club's storage holds them until the
+   * address expires. Null after that. Also null if the bytes pass through our listener, which refuses them when the file is deleted.
    */
   @Column({ type: 'bigint', nullable: true })
   addressBytes: string | null;
@@ -152,11 +155,11 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
-  /** For a reference: its id at the provider, or its address. */
+  /** For a reference, its id at the provider or its address. */
   @Column({ type: 'text', nullable: true })
   externalId: string | null;
 
-  /** Computed by Postgres, so that lists can filter by it. */
+  /** The screen type. Postgres computes it, so that lists can filter by it. */
   @Column({
     type: 'text',
     nullable: true,
@@ -167,66 +170,78 @@ export class Media {
   })
   type: ScreenType;
 
-  /** Null at the top of the library, and once it is removed. */
+  /** The folder of the file. Null at the top of the library, and after the file was removed. */
   @Column({ type: 'uuid', nullable: true })
   folderId: string | null;
 
-  /** When a recording is removed because the plan does not keep it; null for files that stay. */
+  /** The time at which a recording is removed because the plan does not include it. Null for files that stay. */
   @Column({ type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 
-  /** Its object key, which names the bucket (MED-5). Null once it is erased, and for a reference. */
+  /** The object key of the file, which also names the bucket (MED-5). Null after the file was erased, and for a reference. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
 
   /**
-   * When the bucket must erase it: a file that never arrived, has failed or is removed, an image that no question shows, or work that was
-   * not handed in. Null while the file stays, and once nothing of it can be in the bucket any more.
+   * The time at which the bucket must erase the file. Such a file never arrived, has failed or was removed. It may also be an image that no
+   * question shows, or work that was not handed in. Null while the file stays, and when the bucket cannot contain any part of it any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
 
-  /** When the bucket first confirmed the erasure. The key may stay longer, for further rounds after the end of the upload's address. */
+  /**
+   * The time at which the bucket first confirmed the erasure. The key may stay longer, for further erasures after the upload's address has
+   * expired.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   erasedAt: Date | null;
 
-  /** When the run of its end looks at it, to warn and then to remove it. Null for files that stay (MED-10). */
+  /**
+   * The time at which the run of the file's expiry looks next, first to warn and then to remove the file. Null for files that stay
+   * (MED-10).
+   */
   @Column({ type: 'timestamptz', nullable: true })
   expiryLooksAt: Date | null;
 
-  /** When the administrators were notified of its end. */
+  /** The time at which the administrators were warned of the file's expiry. */
   @Column({ type: 'timestamptz', nullable: true })
   expiryWarnedAt: Date | null;
 
-  /** The latest time at which its processing must look at it; null if nothing is left to do. */
+  /** The latest time at which the processing must look at the file. Null if no work is left. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** The fencing token of its processing: a later claim has a higher one (ENG-2). */
+  /** The fencing token of the processing: a later claim has a higher token (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The end of the processing lease, unless the worker renews it. */
+  /** The end of the processing lease, if the worker does not renew it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** Errors since the last successful step: claims that ended with their process, and failures of the work itself. */
+  /**
+   * The number of errors since the last successful step. Errors are claims that ended with their process, and failures of the work itself.
+   */
   @Column({ type: 'smallint', default: 0 })
   faultCount: number;
 
-  /** When its processing ended; null if the file was never processed in full. */
+  /** The time at which the processing ended. Null if the file was never processed completely. */
   @Column({ type: 'timestamptz', nullable: true })
   processedAt: Date | null;
 
-  /** The version of the rules of its last full examination (MED-30); 0 for older files, and before its processing has ended. */
+  /**
+   * The version of the rules of the last complete examination of the file (MED-30). 0 for older files, and before the processing has ended.
+   */
   @Column({ type: 'smallint', default: 0 })
   examined: number;
 
-  /** When the missing renditions of a ready file are tried again; null if none is missing or none can be made. */
+  /** The time at which the missing renditions of a ready file are tried again. Null if no rendition is missing, or if none can be made. */
   @Column({ type: 'timestamptz', nullable: true })
   renditionsDueAt: Date | null;
 
-  /** For an image of the library: whether it has a picture for e-mails, or why not; null until this is known (DEC-157). */
+  /**
+   * For an image of the library, whether it has a picture for e-mails, or the reason why it has none. Null until this is known (DEC-157).
+   */
   @Column({ type: 'text', nullable: true })
   mailPicture: MailPictureState | null;
 
@@ -242,7 +257,7 @@ export class Media {
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
 
-  /** When the address of its upload expires. */
+  /** The time at which the address of the upload expires. */
   @Column({ type: 'timestamptz', nullable: true })
   uploadExpiresAt: Date | null;
 

@@ -4,11 +4,11 @@ export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
 /** A label for screens; it has no effect on permissions. */
 export type MediaKind = (typeof mediaKinds)[number];
 
-/** Content at another provider, named by an `external_id`. */
+/** The providers of content on other sites, which an `external_id` names. */
 export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
 export type ReferenceProvider = (typeof referenceProviders)[number];
 
-/** The first two store files on our side. */
+/** The first two providers store files in our buckets. */
 export const mediaProviders = ['hostedvideo_stream', 'objstore', ...referenceProviders] as const;
 export type MediaProvider = (typeof mediaProviders)[number];
 
@@ -58,7 +58,7 @@ export type TrackKind = (typeof trackKinds)[number];
 export const trackMakers = ['upload', 'command'] as const;
 export type TrackMaker = (typeof trackMakers)[number];
 
-/** Why no picture for e-mails can be made of an image (DEC-157). */
+/** The reasons for which no picture for e-mails can be made of an image (DEC-157). */
 const mailPictureProblems = ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const;
 export type MailPictureProblem = (typeof mailPictureProblems)[number];
 
@@ -66,7 +66,10 @@ export type MailPictureProblem = (typeof mailPictureProblems)[number];
 export const mailPictureStates = ['made', ...mailPictureProblems] as const;
 export type MailPictureState = (typeof mailPictureStates)[number];
 
-/** Why no subtitles were made of a file's speech: the file or the command's output is the cause. The run retries only on a new request. */
+/**
+ * The reasons for which no subtitles were made of a file's speech. The cause is the file or the output of the command, so the run tries
+ * again only after a new request.
+ */
 export type TranscriptionError =
   | 'no_sound'
   | 'no_speech'

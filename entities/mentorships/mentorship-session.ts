@@ -1,4 +1,4 @@
-/** A session that a student has booked with a mentor. Moving it changes its time and keeps its id. */
+/** A session that a student has booked with a mentor. If the session is moved, its time changes and its id stays. */
 import { Check, Column, Entity, Exclusion, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -14,7 +14,7 @@ import { sessionCancelers, storedSessionStatuses, type SessionCanceler, type Sto
 @Check('mentorship_sessions_canceled', `(status = 'canceled') = (canceled_at IS NOT NULL)`)
 @Check('mentorship_sessions_canceler', oneOf('canceled_by', sessionCancelers))
 @Check('mentorship_sessions_rating', 'rating BETWEEN 1 AND 5')
-// Each hour has one booking, even with concurrent requests (MENT-6): a mentor and a student can be in only one session at a time.
+// A mentor and a student can be in only one session at a time, even if requests are concurrent (MENT-6).
 @Exclusion(
   'mentorship_sessions_mentor',
   `USING gist (mentor_id WITH =, tstzrange(starts_at, busy_until) WITH &&) WHERE (status <> 'canceled')`,
@@ -60,15 +60,18 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz' })
   busyUntil: Date;
 
-  /** From 0. Moving and canceling raise it. It is the version of the calendar entry, and names the time that a mail is about. */
+  /**
+   * The version of the session's time, from 0. Moving and canceling the session increase it. It is the version of the calendar entry, and
+   * shows which time a mail is about.
+   */
   @Column({ type: 'integer', default: 0 })
   sequence: number;
 
-  /** The topics that the student wants to discuss. Empty without any. */
+  /** The topics that the student wants to discuss. Empty if the student named no topics. */
   @Column({ type: 'text', default: '' })
   agenda: string;
 
-  /** When the current time was chosen. */
+  /** The time at which the current time of the session was chosen. */
   @Column({ type: 'timestamptz' })
   bookedAt: Date;
 
@@ -90,7 +93,7 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz', nullable: true })
   ratedAt: Date | null;
 
-  /** When its run looks next. Null if no more mail is due. */
+  /** The time at which the session's run looks next. Null if no further mail is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

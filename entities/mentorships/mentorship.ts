@@ -1,4 +1,4 @@
-/** Hours that a member of the club offers to students, who book sessions in them. */
+/** A mentorship: the hours that a member of the club offers to students for sessions. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -33,18 +33,18 @@ export class Mentorship {
   @Column({ type: 'text', default: 'draft' })
   status: MentorshipStatus;
 
-  /** The mentor. Offers hours only while a member of the club. */
+  /** The mentor, whose hours are offered only while the mentor is a member of the club. */
   @Column({ type: 'uuid' })
   mentorId: string;
 
   @Column({ type: 'smallint' })
   durationMinutes: number;
 
-  /** The minutes that stay free after each session. */
+  /** The number of minutes that stay free after each session. */
   @Column({ type: 'smallint', default: 0 })
   bufferMinutes: number;
 
-  /** An IANA time zone. The hours are in its local time. */
+  /** The IANA name of a time zone. The hours are in the local time of this zone. */
   @Column({ type: 'text' })
   timeZone: string;
 

@@ -16,7 +16,7 @@ export interface DayHours {
   to: string;
 }
 
-/** Hours of each week. @property weekday 1 for Monday to 7 for Sunday */
+/** Hours of each week. @property weekday from 1 for Monday to 7 for Sunday */
 export interface WeeklyHours extends DayHours {
   weekday: number;
 }

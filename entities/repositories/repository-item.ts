@@ -18,7 +18,7 @@ export class RepositoryItem {
   @Column({ type: 'smallint' })
   position: number;
 
-  /** When the file was added. Unchanged as long as the file stays. */
+  /** The time at which the file was added. It does not change while the file stays in the repository. */
   @Column({ type: 'timestamptz' })
   addedAt: Date;
 

@@ -1,4 +1,4 @@
-/** A folder of files that a club delivers. Students with access see it while it is published. */
+/** A folder of files that a club delivers. Students with access see the repository while it is published. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -24,15 +24,15 @@ export class Repository {
   @Column({ type: 'text' })
   title: string;
 
-  /** Markdown. Empty without a description. */
+  /** The description in Markdown. Empty if the repository has no description. */
   @Column({ type: 'text', default: '' })
   description: string;
 
-  /** Empty without an instructor. */
+  /** Empty if the repository has no instructor. */
   @Column({ type: 'text', default: '' })
   instructorName: string;
 
-  /** An image of the library. It is one of the repository's uses (MED-14). */
+  /** An image of the library. The image is also recorded as a use by the repository (MED-14). */
   @Column({ type: 'uuid', nullable: true })
   coverMediaId: string | null;
 

@@ -1,4 +1,4 @@
-/** One purchase, or one charge of a subscription, by the platform's own id. Never removed. */
+/** One purchase, or one charge of a subscription, by the platform's own id. The row is never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { purchaseStatuses, type PurchaseStatus, type SalesPlatform } from './values.ts';
@@ -28,7 +28,7 @@ export class Purchase {
   @Index('purchases_product')
   productId: string;
 
-  /** The subscription of this charge. */
+  /** The subscription to which this charge belongs. */
   @Column({ type: 'uuid', nullable: true })
   subscriptionId: string | null;
 
@@ -41,7 +41,7 @@ export class Purchase {
   @Column({ type: 'text', default: 'paid' })
   status: PurchaseStatus;
 
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   @Column({ type: 'bigint' })
   amount: string;
 
@@ -52,15 +52,15 @@ export class Purchase {
   @Column({ type: 'smallint', nullable: true })
   amountDecimals: number | null;
 
-  /** The highest refund that any notice states. Null without a refund, and for rows of older releases. */
+  /** The highest refund that any notice states. Null if there was no refund, and for rows of older releases. */
   @Column({ type: 'bigint', nullable: true })
   refundedAmount: string | null;
 
-  /** The rank of the notice that stated amount and currency. A payment ranks higher than a refund. */
+  /** The rank of the notice that stated the amount and the currency. A payment ranks higher than a refund. */
   @Column({ type: 'smallint' })
   termsRank: number;
 
-  /** That notice's own time. */
+  /** The own time of the notice that stated the amount and the currency. */
   @Column({ type: 'timestamptz' })
   termsAt: Date;
 
@@ -72,7 +72,7 @@ export class Purchase {
   @Column({ type: 'timestamptz', nullable: true })
   refundedAt: Date | null;
 
-  /** When `purchase.refunded` was raised. It is raised once. */
+  /** The time at which `purchase.refunded` was recorded. It is recorded once. */
   @Column({ type: 'timestamptz', nullable: true })
   undoneAt: Date | null;
 

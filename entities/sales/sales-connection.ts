@@ -35,11 +35,11 @@ export class SalesConnection {
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** When the current token was created. */
+  /** The time at which the current token was created. */
   @Column({ type: 'timestamptz' })
   rotatedAt: Date;
 
-  /** The connection's notices and their results stay. */
+  /** If a time is set, the connection receives no more notices. Its earlier notices and their results stay. */
   @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 

@@ -30,7 +30,7 @@ export class SalesNotice {
   @Column({ type: 'text' })
   platform: SalesPlatform;
 
-  /** The bytes as received. Null after they were purged. */
+  /** The bytes of the body, as they were received. Null after they were purged. */
   @Column({ type: 'bytea', nullable: true })
   body: Buffer | null;
 
@@ -49,11 +49,11 @@ export class SalesNotice {
   @Column({ type: 'text', default: 'pending' })
   status: NoticeStatus;
 
-  /** Why it failed, was ignored, or is being tried again. */
+  /** The reason why the notice failed, was ignored, or is being tried again. */
   @Column({ type: 'text', nullable: true })
   errorCode: NoticeErrorCode | null;
 
-  /** The location in the body: a path of names, never a value. */
+  /** The location of the fault in the body. It is a path of names and never a value. */
   @Column({ type: 'text', nullable: true })
   errorPath: string | null;
 

@@ -1,4 +1,6 @@
-/** A lateness or a cancellation of a subscription, unique by its key. It raises one event, however often the platform sends it. */
+/**
+ * A lateness or a cancellation of a subscription, unique by its key. It raises only one event, even if the platform sends it several times.
+ */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { markKinds, type MarkKind } from './values.ts';

@@ -1,4 +1,4 @@
-/** One subscription by the platform's own id, with the state from its charges, latenesses and cancellations. Never removed. */
+/** One subscription by the platform's own id, with the state from its charges, latenesses and cancellations. The row is never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { subscriptionStatuses, type SaleTarget, type SalesPlatform, type SubscriptionStatus } from './values.ts';
@@ -35,11 +35,11 @@ export class Subscription {
   @Column({ type: 'text', default: 'active' })
   status: SubscriptionStatus;
 
-  /** From the latest notice by its own time. */
+  /** The end of the current period according to the latest notice. The notice's own time decides which notice is the latest. */
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
-  /** That notice's own time. */
+  /** The own time of the notice that stated the end of the period. */
   @Column({ type: 'timestamptz', nullable: true })
   periodStatedAt: Date | null;
 
@@ -49,7 +49,7 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   canceledAt: Date | null;
 
-  /** The number of cancellations and resuming charges that have raised their events. */
+  /** The number of steps (cancellations, and charges that resume the subscription) whose events were recorded. */
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
 
@@ -57,15 +57,15 @@ export class Subscription {
   @Column({ type: 'jsonb', default: { kind: 'open' } })
   accessTarget: SaleTarget;
 
-  /** The ends of its enrollments before a cancellation moved them, by enrollment. Null for no end. */
+  /** For each enrollment of the subscription, the end before a cancellation changed it. Null for an enrollment without an end. */
   @Column({ type: 'jsonb', default: '{}' })
   endsBefore: Record<string, string | null>;
 
-  /** When its timer looks at the end of the access next. Null without a timer. */
+  /** The time at which the timer next looks at the end of the access. Null if there is no timer. */
   @Column({ type: 'timestamptz', nullable: true })
   endLooksAt: Date | null;
 
-  /** When its access reached the recorded end. */
+  /** The time at which the access reached its recorded end. */
   @Column({ type: 'timestamptz', nullable: true })
   accessEndedAt: Date | null;
 

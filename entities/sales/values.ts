@@ -12,17 +12,17 @@ export type PurchaseStatus = (typeof purchaseStatuses)[number];
 export const subscriptionStatuses = ['active', 'past_due', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** The marks that raise an event of a subscription once: a late charge, a cancellation. */
+/** The kinds of marks: a late charge, and a cancellation. Each mark raises an event of its subscription only once. */
 export const markKinds = ['late', 'canceled'] as const;
 export type MarkKind = (typeof markKinds)[number];
 
-/** The target of a subscription's access. Without a period end, or with a past one, the access ends immediately. */
+/** The target of a subscription's access. If the end of the period is absent or past, the access ends immediately. */
 export type SaleTarget =
   | { kind: 'open' }
   | { kind: 'refunded' }
   | { kind: 'canceled'; /** ISO 8601 */ periodEnd: string | null };
 
-/** Why a notice failed, was ignored, or is being tried again. */
+/** The reasons for which a notice failed, was ignored, or is being tried again. */
 export const noticeErrorCodes = [
   'bad_shape',
   'proof_refused',

@@ -13,7 +13,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export const cancelReasons = ['expired', 'student_removed'] as const;
 export type CancelReason = (typeof cancelReasons)[number];
 
-/** The kinds of attempts that an administrator requests besides the schedule (DEL-5). */
+/** The kinds of attempts that an administrator requests in addition to the schedule (DEL-5). */
 export const requestTriggers = ['manual', 'recovery', 'test'] as const;
 export type RequestTrigger = (typeof requestTriggers)[number];
 
@@ -32,7 +32,7 @@ export type AttemptOutcome =
   | 'address_refused'
   | 'interrupted';
 
-/** Why an attempt got no answer. Documented in the contract, `WebhookAttempt.error_code`. */
+/** The reasons for which an attempt got no answer. The contract documents them at `WebhookAttempt.error_code`. */
 export const failureCauses = [
   'name_not_found',
   'name_server_failed',

@@ -1,4 +1,7 @@
-/** An attempt to send a delivery. Its claim inserts the row, and its outcome completes it. Partitioned by the day of its start. */
+/**
+ * An attempt to send a delivery. Its claim inserts the row, and its outcome completes it. The table is partitioned by the day on which
+ * attempts start.
+ */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { attemptTriggers, type AttemptOutcome, type AttemptTrigger, type FailureCause } from './values.ts';
 import { oneOf } from '../one-of.ts';
@@ -13,7 +16,7 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'integer' })
   fence: number;
 
-  /** From 1. After an interrupted attempt the next attempt has the same number. */
+  /** The number of the attempt, from 1. After an interrupted attempt the next attempt has the same number. */
   @Column({ type: 'smallint' })
   number: number;
 
@@ -33,11 +36,11 @@ export class WebhookAttempt {
   @Column({ type: 'smallint', nullable: true })
   responseStatus: number | null;
 
-  /** Why no response arrived. Null if one arrived. */
+  /** The reason why no response arrived. Null if a response arrived. */
   @Column({ type: 'text', nullable: true })
   errorCode: FailureCause | null;
 
-  /** Up to the first 2 KB of the response. */
+  /** The start of the response, at most 2 KB. */
   @Column({ type: 'text', nullable: true })
   responseExcerpt: string | null;
 

@@ -1,4 +1,7 @@
-/** The exact JSON of an event, as it is signed and sent. It is deleted after its retention time, or with its student. Partitioned by day. */
+/**
+ * The exact JSON of an event, as it is signed and sent. It is deleted after its retention time, or with its student. The table is
+ * partitioned by day.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('webhook_bodies')

@@ -1,4 +1,4 @@
-/** The delivery of an event to an endpoint (WEP-10). Partitioned by the week of its id. */
+/** The delivery of an event to an endpoint (WEP-10). The table is partitioned by the week of the id. */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import {
@@ -35,7 +35,10 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_deliveries_requested', oneOf('requested', requestTriggers))
 @Check('webhook_deliveries_in_flight', oneOf('in_flight', requestTriggers))
 export class WebhookDelivery {
-  /** Derived from the ids of event and endpoint (domain/webhooks/deliveries/delivery-id.ts), so that each pair has at most one delivery (HOOK-1). */
+  /**
+   * Derived from the ids of event and endpoint (domain/webhooks/deliveries/delivery-id.ts), so that each event has at most one delivery to
+   * each endpoint (HOOK-1).
+   */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -61,7 +64,7 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   cancelReason: CancelReason | null;
 
-  /** When the body was deleted because its student was removed. Null if it was deleted after its retention time. */
+  /** The time at which the body was deleted because its student was removed. Null if it was deleted after its retention time. */
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
 
@@ -76,7 +79,9 @@ export class WebhookDelivery {
   @Column({ type: 'timestamptz' })
   nextAttemptAt: Date;
 
-  /** The requested attempt besides the schedule, before its claim. It does not wait for the circuit breaker. */
+  /**
+   * The attempt that was requested in addition to the schedule, before its claim. Such an attempt does not wait for the circuit breaker.
+   */
   @Column({ type: 'text', nullable: true })
   requested: RequestTrigger | null;
 
@@ -99,7 +104,7 @@ export class WebhookDelivery {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** Whether its first attempt is made without a run (ADR 36). False after the record of this attempt, or after a run has begun. */
+  /** Whether the first attempt is made without a run (ADR 36). False after the record of this attempt, or after a run has begun. */
   @Column({ type: 'boolean', default: false })
   direct: boolean;
 

@@ -49,19 +49,25 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   holdUntil: Date | null;
 
-  /** The number of times that the circuit breaker was armed without a reset. 0 is closed. A higher number throttles (breaker.policy.ts). */
+  /**
+   * The number of times that the circuit breaker was armed without a reset. 0 means that the breaker is closed. If the number is higher,
+   * the endpoint is throttled (breaker.policy.ts).
+   */
   @Column({ type: 'smallint', default: 0 })
   breakerStep: number;
 
-  /** Raised when the breaker is armed or reset. A failure of an attempt that was claimed in an earlier epoch does not arm it. */
+  /**
+   * The epoch of the breaker. It increases when the breaker is armed or reset. If an attempt was claimed in an earlier epoch, its failure
+   * does not arm the breaker.
+   */
   @Column({ type: 'integer', default: 0 })
   breakerEpoch: number;
 
-  /** When the breaker was first armed since its last reset. Null while it is closed. */
+  /** The time at which the breaker was first armed since its last reset. Null while the breaker is closed. */
   @Column({ type: 'timestamptz', nullable: true })
   throttledSince: Date | null;
 
-  /** When the administrators got the mail that the endpoint has been throttled for an hour. */
+  /** The time at which the administrators got the mail that the endpoint has been throttled for an hour. */
   @Column({ type: 'timestamptz', nullable: true })
   throttleMailedAt: Date | null;
 
@@ -69,22 +75,22 @@ export class WebhookEndpoint {
   @Column({ type: 'uuid', nullable: true })
   admittedDeliveryId: string | null;
 
-  /** When the gate looks next. Null if no gate must run. */
+  /** The time at which the gate looks next. Null if no gate must run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** The number of parked deliveries that the gate released last. 0 while it releases none. */
+  /** The number of parked deliveries that the gate released last. 0 while the gate releases none. */
   @Column({ type: 'smallint', default: 0 })
   releasePage: number;
 
-  /** When it was last enabled again. Null if it was never paused or disabled. */
+  /** The time at which the endpoint was last enabled again. Null if it was never paused or disabled. */
   @Column({ type: 'timestamptz', nullable: true })
   enabledAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
-  /** Sealed under the endpoint's id. */
+  /** The secret, sealed under the endpoint's id. */
   @Column({ type: 'bytea' })
   secret: Buffer;
 
@@ -100,7 +106,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** A deleted endpoint is in no response. Retention removes its history in batches. */
+  /** The time of the deletion. No response contains a deleted endpoint. Retention removes its history in batches. */
   @Column({ type: 'timestamptz', nullable: true })
   @Index('webhook_endpoints_deleted', { where: 'deleted_at IS NOT NULL' })
   deletedAt: Date | null;

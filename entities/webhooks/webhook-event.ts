@@ -1,8 +1,13 @@
-/** An event of a club, from a fact that was fanned out: the common data of its deliveries. Partitioned by the week of its id. */
+/**
+ * An event of a club, from a fact that was fanned out: the common data of its deliveries. The table is partitioned by the week of the id.
+ */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 
-/** No foreign keys, like its deliveries, their attempts and its body. Checks of foreign keys cost more than the insertion of the rows (ADR 38). */
+/**
+ * Events have no foreign keys, and neither have deliveries, attempts and bodies. Checks of foreign keys cost more than the insertion of the
+ * rows (ADR 38).
+ */
 @Entity('webhook_events')
 @Index('webhook_events_created', { synchronize: false }) // a BRIN index of created_at, to find out whether a week has a recent event
 export class WebhookEvent {
@@ -23,7 +28,7 @@ export class WebhookEvent {
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
-  /** When it was first fanned out. Its deliveries and its body have the same time. */
+  /** The time at which the event was first fanned out. The deliveries and the body of the event have the same time. */
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 }

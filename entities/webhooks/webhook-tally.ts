@@ -5,8 +5,8 @@ import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * No reference to the endpoint, because its removal is counted too, down to zero. A sum is exact only together with the changes that are
- * not rolled up yet (WebhookTallyChange), read in one statement.
+ * The row has no foreign key to the endpoint, because the removal of an endpoint is counted too, down to zero. A sum is exact only together
+ * with the changes that are not rolled up yet (WebhookTallyChange), read in one statement.
  */
 @Entity('webhook_tallies')
 @Check('webhook_tallies_span', oneOf('span', tallySpans))

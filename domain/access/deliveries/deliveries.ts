@@ -233,8 +233,8 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 }
 
 /**
- * The condition under which a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The delivery is
- * not archived, and the end of its cohort has not passed.
+ * Returns the condition under which a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The
+ * delivery is not archived, and the end of its cohort has not passed.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (

@@ -18,8 +18,8 @@ import { readEnrollment } from './listing.ts';
 type EnrollmentRecord = RecordOf<'Enrollment'>;
 
 /**
- * An administrator who grants access confirms the student: a pending sign-up then counts as a student of the club, and gets an invitation
- * (DEC-62).
+ * An administrator who grants access confirms the student: the pending sign-up of the student then counts as a student of the club, and
+ * gets an invitation (DEC-62).
  * @throws DomainError not_found (student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
  */
 export async function grantEnrollment(

@@ -34,8 +34,8 @@ export interface Period {
 }
 
 /**
- * The beginning and the end of an access. Requested times come first. Otherwise it begins with the cohort, but not before now, and ends
- * after the delivery's days, or with the cohort.
+ * The beginning and the end of an access. Requested times come first. Otherwise the access begins now or with the cohort, whichever is
+ * later. It ends after the days of the delivery, or with the cohort.
  * @param requested an end of null means no end
  */
 export function periodOf(

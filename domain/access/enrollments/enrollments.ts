@@ -33,11 +33,11 @@ export interface Grant {
   source: EnrollmentSource;
   /** The purchase or the subscription, if one of them is the source. */
   originId?: Id | undefined;
-  /** Absent for the delivery's own cohort. */
+  /** Absent if the cohort of the delivery applies. */
   cohortId?: Id | undefined;
-  /** Absent for the beginning of the cohort, but not before now. */
+  /** Absent if the access begins with the cohort, but not before now. */
   startsAt?: Date | undefined;
-  /** Absent for an end by the delivery's days or the cohort. Null for no end. */
+  /** Absent if the days of the delivery or the cohort decide the end. Null for an access without an end. */
   endsAt?: Date | null | undefined;
 }
 
@@ -118,8 +118,7 @@ export async function termsOf(
   const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
   const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
-  // A sold delivery is granted even if it is archived, because the sales platform continues to sell it until the club stops the sale
-  // there.
+  // A sold delivery is granted even if it is archived, because the sales platform sells it until the club stops the sale there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived and cannot be granted.');
   const period = periodOf(grant, delivery, cohort, now);
@@ -133,8 +132,8 @@ function requireNonEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
 }
 
 /**
- * Revokes the access and records `access.revoked`. The reason `removal` also hides the enrollment. Revoking a second time changes
- * nothing, but a revoked enrollment can be removed, without another fact.
+ * Revokes the access and records `access.revoked`. The reason `removal` also hides the enrollment. A second revocation changes nothing. An
+ * enrollment that is already revoked can still be removed, which records no further fact.
  * @throws DomainError not_found
  */
 export async function revokeAccess(
@@ -154,7 +153,7 @@ export async function revokeAccess(
 }
 
 /**
- * Undoes a revocation and records `access.restored`. Beginning and end stay as they were.
+ * Undoes a revocation and records `access.restored`. The beginning and the end of the access do not change.
  * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has a newer enrollment of the delivery)
  */
 export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<EnrollmentRow> {
@@ -183,7 +182,7 @@ async function makeCurrent(tx: Transaction, enrollment: EnrollmentRow, now: Date
 const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student has access to this delivery already.');
 
 /**
- * Changes the end and records `access.extended` or `access.shortened`. The same end changes nothing.
+ * Changes the end and records `access.extended` or `access.shortened`. Nothing changes if the new end equals the current end.
  * @param endsAt null for access without an end
  * @throws DomainError not_found, enrollment_revoked, invalid_request (the end is not after the beginning), already_enrolled (the access had
  *   ended, and the student has a newer enrollment of the delivery)

@@ -1,4 +1,4 @@
-/** Decides whether a student has access now, by the times of the enrollments. So access ends without a job. */
+/** Decides whether a student has access now, by the times of the enrollments. So no job is needed to end an access. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -31,7 +31,7 @@ export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date):
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
 }
 
-/** The statement has its own table aliases, so that the parameters may be columns of tables with the usual aliases. */
+/** The statement uses aliases of its own for its tables. So a caller can pass columns of tables that have the usual aliases. */
 function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
     SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id

@@ -1,4 +1,4 @@
-/** Lists enrollments: for administrators with their student, for students their own. */
+/** Lists enrollments. Administrators see them with their students. Students see only their own. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -81,7 +81,7 @@ export async function listEnrollments(
     from: sql`${enrollmentsWithStudent} WHERE ${filters}`,
     counted: sql`FROM enrollments enrollment WHERE ${filters}`,
     orderBy: newestFirst,
-    // One student has few enrollments, so they are counted one by one.
+    // One student has few enrollments, so the query counts the rows themselves.
     ...(filter.student_id === undefined && { total: () => countListed(db, tally) }),
   });
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };

@@ -16,7 +16,7 @@ export interface ManyGrants {
   /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** Never a sale. Access from another source than a sale is granted only once. */
+  /** The source of the access, which is never a sale. Access from such a source is granted only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 

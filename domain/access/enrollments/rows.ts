@@ -69,7 +69,7 @@ export async function findStanding(
   );
 }
 
-/** Whether its end has passed, revoked or not. */
+/** Whether the end of the enrollment has passed. A revocation does not matter. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }
@@ -80,8 +80,8 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
 }
 
 /**
- * Records a fact `access.*` about an enrollment. Also wakes the timer of a subscription's access, and updates memberships of spaces and
- * completions of courses, which follow the access.
+ * Records a fact `access.*` about an enrollment. It also wakes the timer of a subscription's access, and updates the memberships of spaces
+ * and the completions of courses, which depend on the access.
  */
 export async function recordAccess(
   tx: Transaction,

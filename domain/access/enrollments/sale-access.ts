@@ -12,7 +12,7 @@ import { changeOfEnd, type EnrollmentTimes } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type EnrollmentRow } from './rows.ts';
 import { revokeAccess } from './enrollments.ts';
 
-/** The end of each enrollment before a cancellation moved it. Null for no end. */
+/** The end that each enrollment had before a cancellation changed it. Null for an enrollment without an end. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
 /** The enrollments of a purchase or a subscription, without enrollments that an administrator has removed. */
@@ -21,7 +21,7 @@ async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<Enrollm
       WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
 }
 
-/** Revokes the access of a purchase that was refunded, or turned out to be a charge of a subscription. */
+/** Revokes the access of a purchase that was refunded, or that turned out to be a charge of a subscription. */
 export async function revokeOfPurchase(
   tx: Transaction,
   purchaseId: Id,
@@ -67,7 +67,10 @@ function isSame(one: SaleTarget, other: SaleTarget): boolean {
   return one.periodEnd === other.periodEnd;
 }
 
-/** The end without any cancellation. If the current end differs from the cancellation's end, an administrator has set it. */
+/**
+ * The end that the access has without a cancellation. If the current end differs from the end of the cancellation, an administrator has set
+ * the current end.
+ */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];
   const isOurs =

@@ -16,10 +16,10 @@ import { hasImportEnded, importRules } from './imports.policy.ts';
 import { endImport, lockImport, wakeNextImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
-/** The rows after the cursor, and the cursor after these rows. */
+/** The rows after the cursor, and the position of the cursor after these rows. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
-  /** Set if the file cannot be read after these rows. */
+  /** Set if the import cannot read the file beyond these rows. */
   failsWith?: ImportError;
 }
 
@@ -35,10 +35,10 @@ interface ReportRow {
 }
 
 /**
- * Processes the batch, unless another step has processed it or the import has ended. It locks the import's row first. So a cancellation
- * waits for the batch, and no transaction has a student's lock while it waits for an import.
+ * Processes the batch, unless another step has processed it or the import has ended. The transaction locks the import's row before any
+ * student. So a cancellation waits for the batch, and no transaction waits for an import while it has the lock of a student.
  * @param before the import as it was when the batch was read
- * @throws StaleRead (a student was removed meanwhile)
+ * @throws StaleRead (a student was removed during the batch)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery cannot be granted any more
  */
 export async function recordBatch(
@@ -62,7 +62,8 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded at this point.
+  // A student may be removed while this transaction waits for the row of the import, or before the account is opened. At this point, such a
+  // removal is recorded.
   const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);
@@ -75,7 +76,7 @@ export async function recordBatch(
   else if (batch.cursor === lockedImport.fileBytes) await wakeNextImport(tx, lockedImport, now);
 }
 
-/** Reserves as many of the requested seats as the club's plan allows. @returns their number */
+/** Reserves the requested seats, up to the limit of the club's plan. @returns their number */
 async function reserveSeats(tx: Transaction, clubId: Id, requested: number, now: Date): Promise<number> {
   const isAvailable = (seats: number) =>
     lockSeats(tx, clubId, seats).then(
@@ -105,7 +106,7 @@ function firstRowOfEach(rows: readonly FileRow[]): Map<string, PersonRow> {
   return people;
 }
 
-/** @returns the students of earlier rows of the same file */
+/** @returns the students that earlier rows of this file have named */
 async function reportedBefore(
   tx: Transaction,
   importId: Id,

@@ -9,7 +9,7 @@ export interface Header {
   ignoredColumns: string[];
   /** The position of the first row after the header, in bytes from the beginning of the file. */
   end: number;
-  /** The number of that row. The first line of the file is 1. */
+  /** The number of the first row after the header. The first line of the file is 1. */
   nextRow: number;
 }
 
@@ -56,7 +56,7 @@ export function readHeader(
   };
 }
 
-/** Refuses UTF-16 and other files with NUL bytes in the first line. They would give thousands of rows without meaning. */
+/** Refuses UTF-16 and other files with NUL bytes in the first line. Such a file would produce thousands of meaningless rows. */
 function requireUtf8(head: Buffer): void {
   const mark = head.toString('hex', 0, 2);
   const firstLine = head.includes('\n') ? head.subarray(0, head.indexOf('\n')) : head;
@@ -69,7 +69,7 @@ interface Candidate {
   delimiter: string;
   /** In lower case. */
   names: string[];
-  /** Spelled as in the file. */
+  /** The name of the column as the file spells it. */
   originalNames: string[];
   end: number;
   nextRow: number;

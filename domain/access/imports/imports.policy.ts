@@ -11,7 +11,7 @@ export const importRules = {
   fileBytes: 32 * 1_024 * 1_024,
   /** The maximum number of imports of a club that have not ended. It also bounds the files of a club in the store. */
   maxOpen: 10,
-  /** The header line must end within this size. */
+  /** The header line must end within this number of bytes. */
   headBytes: 64 * 1_024,
   /** The size of one read from the store, and of the longest row. */
   pieceBytes: 128 * 1_024,
@@ -19,14 +19,14 @@ export const importRules = {
   batchRows: 500,
   /** The maximum number of enrollments of a transaction. A batch with many deliveries has fewer rows. */
   batchGrants: 4_000,
-  /** The limit of the contract, in characters and not bytes. */
+  /** The limit of the contract. It counts characters, not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
   /** An upload that has not ended after this time was interrupted, because the server allows 5 minutes for a body. */
   uploadMs: 15 * 60_000,
   /** The longest time between two steps of a workflow that is still running. */
   silenceMs: 10 * 60_000,
-  /** A waiting import checks at this interval whether it may run. It is also woken when it may run. */
+  /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
   turnMs: 30_000,
   /** The maximum number of ignored columns that are listed, and of characters of each name. */
   ignoredColumns: 50,

@@ -48,8 +48,8 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
 }
 
 /**
- * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference it.
- * @throws Error if there is no such import: imports are not removed
+ * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference the import.
+ * @throws Error if there is no such import, because imports are never removed
  */
 export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
@@ -106,7 +106,7 @@ export async function listImportRows(
       outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     ])}`,
     orderBy: sql`row`,
-    // The import counts rows with each batch, so the total does not cost more for a long report.
+    // Each batch updates the number of rows, so reading the total costs no more for a long report.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
   });
   return {
@@ -155,7 +155,7 @@ export async function countOpenImports(db: Queries, clubId: Id): Promise<number>
 
 export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
 
-/** Ends an import that has not ended. The caller holds its lock. Its workflow then removes the file. */
+/** Ends an import that has not ended. The caller holds the lock of the import. The import's workflow then removes the file. */
 export async function endImport(
   tx: Transaction,
   { id, clubId }: { id: Id; clubId: Id },

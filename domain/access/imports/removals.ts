@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * Records an address that a student loses by a removal or a correction, for every open import of the club. The caller holds the lock of
- * the student. So a batch with the address was either recorded before, or finds this record.
+ * Records an address that a student loses by a removal or a correction, for every open import of the club. The caller holds the lock of the
+ * student. So a batch with the address either committed before this record, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -58,8 +58,8 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 
 /**
  * Runs when a student is removed. Ended imports lose the texts of files that named the student, or may have named the student. An open
- * import loses these texts when it ends ({@link noteAddressLeft}). The reason: a transaction that has a student's lock must not wait for
- * an open import.
+ * import loses these texts when it ends ({@link noteAddressLeft}). This transaction does not wait for an open import, because it has the
+ * lock of a student.
  */
 export async function forgetFilesThatName(
   tx: Transaction,

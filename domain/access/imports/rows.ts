@@ -28,22 +28,22 @@ export interface Piece {
 
 export interface ReadRows {
   rows: FileRow[];
-  /** The number of processed bytes of the piece. The next row begins after them. */
+  /** The number of bytes of the piece that were processed. The next row begins after these bytes. */
   consumed: number;
   nextRow: number;
-  /** The piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
+  /** Whether the piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
-  /** The last row is too long and has quotes. Its end is unknown, so its lines must not be read as rows. */
+  /** Whether the last row is too long and has quotes. The end of such a row is unknown, so its lines must not be read as rows. */
   endsInsideQuotes: boolean;
 }
 
-/** Whether the bytes of a line may open a quoted value that continues in the next line. */
+/** Whether the bytes of a line may open a quoted value that continues on the next line. */
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is lost, so that an unclosed quote does
- * not swallow the following rows. If the piece is too short to show whether a quote is closed, reading stops before the quote: the text
- * inside quotes may look like rows.
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is lost, so that an unclosed quote does not
+ * swallow the following rows. A piece may be too short to show whether a quote is closed. Then the function stops before the quote, because
+ * text inside quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked
@@ -79,10 +79,10 @@ export function readRows(
     remainingRows -= records.length;
     if (stoppedBy === undefined && remainingRows === 0) break;
     skipEmptyLines(piece.bytes, end, read);
-    if (stoppedBy === undefined && records.length === 0) break; // only empty lines remained
+    if (stoppedBy === undefined && records.length === 0) break; // the rest of the piece has only empty lines
     if (stoppedBy === undefined) continue;
     if (stoppedBy === 'open quote' && !piece.isLast) {
-      // The row that is cut off here is complete at the beginning of the next piece, unless it is longer than a piece.
+      // The end of the piece cuts this row off. The next piece begins with the complete row, unless the row is longer than a piece.
       if (read.consumed > 0) break;
       return { ...read, rows: [tooLong(nextRow)], consumed: end, nextRow: nextRow + 1, endsInsideQuotes: true };
     }
@@ -98,9 +98,9 @@ const tooLong = (row: number): FileRow => ({ row, fault: { code: 'row_too_long' 
 
 interface ParsedRecord {
   fields: Buffer[];
-  /** The line of the spreadsheet, counted from 0 where parsing began. */
+  /** The line of the spreadsheet. The line at which parsing began is 0. */
   line: number;
-  /** The end of the record with its line break, in bytes from where parsing began. */
+  /** The end of the record, including its line break, in bytes from the position at which parsing began. */
   end: number;
 }
 
@@ -135,7 +135,7 @@ function skipEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
   }
 }
 
-/** @returns undefined for a line that has only blanks and delimiters, as spreadsheets write it */
+/** @returns undefined for a line that has only blanks and delimiters, which is how spreadsheets write an empty row */
 function rowOf(
   fields: readonly Buffer[],
   format: FileFormat,
@@ -164,7 +164,7 @@ function judge(column: ImportColumn, field: Buffer | undefined): string | RowFau
     return { code: 'not_utf8', column };
   }
   if (text.includes('\0')) return { code: 'invalid_character', column };
-  // An address is checked before it is folded, because folding turns the Kelvin sign into a plain k.
+  // The function checks an address before it folds the case, because folding turns the Kelvin sign into a plain k.
   const value = column === 'email' ? text.trim() : tidyName(text);
   const code = rules[column].find(({ breaks }) => breaks(value))?.code;
   if (code !== undefined) return { code, column };

@@ -18,13 +18,15 @@ export interface ImportDeps extends VaultDeps {
   failpoint: (name: string) => Promise<void>;
 }
 
-/** The outcome, or the progress and the time of the next step in Unix milliseconds. Without a time the next step is due immediately. */
+/**
+ * The outcome, or the progress and the time of the next step in Unix milliseconds. If the time is absent, the next step is due immediately.
+ */
 export type ImportStep =
   | { done: true; outcome: ImportStatus }
   | { done: false; at?: number; status: ImportStatus; rowsDone: number; rowsTotal?: number };
 
 /**
- * Advances the import by one step. A repeated step finds that the cursor has moved, and processes the next batch. So no row is processed
+ * Advances the import by one step. If a step is repeated, it finds the moved cursor and processes the next batch. So no row is processed
  * twice.
  * @param now Unix milliseconds
  */
@@ -48,8 +50,8 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
 }
 
 /**
- * The end of an earlier import wakes this import. The import also checks at intervals, because an earlier import may be accepted at the
- * same moment.
+ * The end of an earlier import wakes this import. The import also checks at intervals, because an earlier import may commit at the same
+ * moment.
  */
 async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   const at = now + importRules.turnMs;
@@ -76,7 +78,7 @@ function inProgress({ status, created, existing, failed, rowsTotal }: StoredImpo
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** The state in Postgres, from any process. */
+/** The state of the import in Postgres. Any process can read it. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
   const studentImport = await loadImport(db, importId);
   return studentImport ? inProgress(studentImport) : { done: true, outcome: 'canceled' };

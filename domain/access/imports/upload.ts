@@ -16,7 +16,7 @@ import { countOpenImports, endImport, fileKeyOf, findImport, lockImport } from '
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
-  /** The deliveries that each student of the file is granted. */
+  /** The deliveries that the import grants to each student of the file. */
   deliveryIds: readonly Id[];
   /** Whether new students get an invitation by mail. */
   invite: boolean;
@@ -28,7 +28,7 @@ type Bytes = AsyncIterable<Buffer>;
 /**
  * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
  * after an interrupted upload.
- * @param body the file, at most 32 MB. A larger body makes its iteration throw body_too_large
+ * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
  * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found and
  *   delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
  */
@@ -94,7 +94,7 @@ async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
     );
 }
 
-/** Starts the import after its file has arrived, unless the import was canceled meanwhile. */
+/** Starts the import after its file has arrived, unless the import was canceled during the upload. */
 async function acceptFile(
   tx: Transaction,
   upload: { id: Id; clubId: Id },
@@ -126,7 +126,7 @@ async function breakOff(
   });
 }
 
-/** Reads until the header line must have ended. @returns these bytes, and the rest of the body */
+/** Reads until the position at which the header line must have ended. @returns the bytes that were read, and the rest of the body */
 async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
   const rest = body[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
@@ -140,7 +140,7 @@ async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; 
 }
 
 interface Measured {
-  /** In bytes. Valid after all bytes were read. */
+  /** The size in bytes. It is valid after all bytes were read. */
   size: () => number;
   /** The number of non-empty lines after the header. It is the number of rows, unless quotes contain line breaks. */
   lines: () => number;
@@ -152,7 +152,7 @@ function measure(head: Buffer, rest: AsyncIterator<Buffer>, headerEnd: number): 
   let lines = 0;
   let lineLength = 0;
   const endLine = () => {
-    if (lineLength > 1) lines += 1; // a line with only a carriage return is empty too
+    if (lineLength > 1) lines += 1; // a line that has only a carriage return is also empty
     lineLength = 0;
   };
   const count = (chunk: Buffer) => {

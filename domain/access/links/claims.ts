@@ -46,9 +46,9 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 }
 
 /**
- * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts a use. The link's row is
- * locked, so only one student gets the last use. A student who has claimed the link before gets the same answer again, even if the link
- * has ended since.
+ * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts a use. The link's row is locked,
+ * so only one student gets the last use. A student who has claimed the link before gets the same answer again, even if the link has ended
+ * after that claim.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
@@ -86,7 +86,10 @@ export async function claimRegistrationLink(
   return db.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
-/** Gives back the uses of the links that a student claimed whose sign-up was never confirmed. The caller holds the lock of the student. */
+/**
+ * A student whose sign-up was never confirmed may have claimed links. Gives the uses of these links back. The caller holds the lock of the
+ * student.
+ */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`
     WITH claimed AS (DELETE FROM registration_link_claims WHERE student_id = ${studentId} RETURNING link_id)

@@ -2,12 +2,12 @@
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** Codes are compared without case. @returns undefined if the text cannot be a code */
+/** The case of letters does not matter in a comparison of codes. @returns undefined if the text cannot be a code */
 export function foldCode(code: string): string | undefined {
   return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
 }
 
-/** The minimum for new codes. Shorter codes of older links stay valid. */
+/** The minimum length of a new code. Shorter codes of older links stay valid. */
 const minLength = 8;
 
 /** @throws DomainError invalid_request if the code is so short that it could be guessed (LIM-27) */
@@ -24,7 +24,7 @@ export interface LinkState {
   expiresAt: Date | null;
   maxUses: number | null;
   uses: number;
-  /** Whether the link has a delivery that can be granted at this time. */
+  /** Whether the link has at least one delivery that can be granted at this time. */
   gives: boolean;
 }
 

@@ -84,7 +84,7 @@ export async function findLink(
 }
 
 const letters = '23456789abcdefghjkmnpqrstuvwxyz';
-const generatedLength = 10; // 31^10 codes cannot be guessed at the rate that the classroom's limit allows
+const generatedLength = 10; // there are 31^10 codes, too many to guess at the rate that the classroom allows
 
 /** @returns a random code without characters that look alike */
 function generateCode(): string {
@@ -93,7 +93,7 @@ function generateCode(): string {
 
 /**
  * @param input.code generated if absent
- * @throws DomainError not_found (delivery), code_taken, invalid_request (the link would be expired already)
+ * @throws DomainError not_found (delivery), code_taken, invalid_request (the new link would already be expired)
  */
 export async function createLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,

@@ -22,7 +22,7 @@ interface Ended {
   errorCode?: AnswerError | undefined;
 }
 
-/** The result of the model's stream, even if the stream broke off. */
+/** The result of the model's stream, also of a stream that broke off. */
 export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
@@ -38,16 +38,16 @@ export interface StreamResult extends Ended {
   isCut: boolean;
 }
 
-/** The data of a stream whose answer another transaction has ended. */
+/** The data of a stream whose answer was ended by another transaction. */
 export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */
   use?: TokenUse;
-  /** Whether the model has counted the answer too, and not only the prompt. */
+  /** Whether the model has reported the tokens of the answer, and not only of the prompt. */
   isCounted: boolean;
 }
 
-/** For an answer of which only the row of the call is known. */
+/** Used if only the row of the call is known. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream broke off on the platform's side. */
@@ -61,7 +61,7 @@ async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promis
   return rows.length === 1;
 }
 
-/** @returns false if another transaction has ended the answer, whose end then remains */
+/** @returns false if another transaction has ended the answer, which then does not change */
 export async function endStreamed(db: Database, result: StreamResult, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { answerId, callNo, rest } = result;
@@ -110,7 +110,7 @@ export async function failUnbegun(
 /**
  * Charges for an answer that another transaction has ended, because its student was removed or its conversation deleted (ANS-4). The club
  * still pays for the last call, because the model may have read the prompt. The cost is the use that the model reported, or else the
- * estimate in the call's row. A call that the model refused costs nothing. Repeated calls of this function change nothing.
+ * estimate in the call's row. A call that the model refused costs nothing. A second call of this function changes nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -123,7 +123,7 @@ export async function settleEnded(db: Database, answer: Cut, streamed: StreamedT
   });
 }
 
-/** Marks an open call as abandoned. Its row keeps the possible cost, which the club does not pay. */
+/** Marks an open call as abandoned. Its row keeps the possible cost, but the club does not pay this cost. */
 async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
   const open = { answerId: answer.id, callNo: answer.callNo, outcome: IsNull() };
   await tx.manager.update(AgentCall, open, { outcome: 'abandoned', endedAt: now });
@@ -144,7 +144,7 @@ async function end(tx: Transaction, answerId: Id, ended: Ended, text: string, no
   );
 }
 
-/** A citation of a source that has left the index gets no link. The lock keeps the source in the index until the citations are written. */
+/** If a source has left the index, its citation gets no link. The lock keeps the source in the index until the citations are written. */
 async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[]): Promise<void> {
   if (citations.length === 0) return;
   const cited = JSON.stringify(citations.map((citation, position) => ({ position, ...citation })));
@@ -218,7 +218,7 @@ async function settleCut(
   );
 }
 
-/** Estimates the tokens of the output: at most the request's limit, at least the counted tokens. */
+/** Estimates the tokens of the output. The estimate is at least the counted tokens, and at most the limit of the request. */
 function outputOf(text: string, { use, model, maxTokens }: Pick<StreamResult, 'use' | 'model' | 'maxTokens'>): number {
   return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), maxOutputTokens(model, maxTokens)));
 }

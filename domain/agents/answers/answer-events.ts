@@ -1,4 +1,4 @@
-/** An answer as the events of a stream: the growing text, then the end (AGT-15 to AGT-17). */
+/** Sends an answer as the events of a stream: the growing text, then the end (AGT-15 to AGT-17). */
 import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -11,7 +11,7 @@ import { findAnswer, type Message } from '../conversations/messages.ts';
 
 export type AnswerEvent = RecordOf<'AgentStreamEvent'>;
 
-/** The pause before the next read of the final answer, after Postgres was unreachable. */
+/** The pause before the next read of the final answer, if Postgres was unreachable. */
 const againMs = 500;
 
 /**

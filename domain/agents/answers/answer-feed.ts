@@ -10,11 +10,11 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
-/** Milliseconds between reads without a NOTIFY. This is the longest delay after a lost NOTIFY. */
+/** Milliseconds between reads without a NOTIFY. A lost NOTIFY delays the text by at most this time. */
 const pollMs = 1_000;
 /**
- * The pause between two reads for followers that already have words. Workers write at different moments, and without the pause each
- * NOTIFY would cause a read. The pause does not delay a follower that waits for its first words or for the rest of a long text.
+ * The pause between two reads for followers that already have a part of the text. Workers write at different moments, and without the pause
+ * each NOTIFY would cause a read. The pause does not delay a follower that waits for its first words or for the rest of a long text.
  */
 const pauseMs = 50;
 /** The maximum size of one part: characters of an ended answer, or log entries of a running answer. */
@@ -31,8 +31,8 @@ export interface FeedDeps {
 
 export interface AnswerFeed {
   /**
-   * Follows an answer to its end. Each part begins where the part before ended, without gap or repeat.
-   * @param from characters (code points) that the follower already has, at most the answer's length
+   * Follows an answer to its end. Each part begins where the part before ended, without gaps and without repeats.
+   * @param from characters (code points) that the follower already has; at most the length of the answer
    * @param departure aborted when the follower disconnects
    * @returns true if the answer has ended and all of it was yielded; false if the follower disconnected or the feed stopped
    */
@@ -48,7 +48,7 @@ interface Follower {
   isFirst: boolean;
   /** Counts the signals that the answer may have grown. */
   signals: number;
-  /** The value of `signals` after which the follower had read everything; -1 while more text may exist. */
+  /** The value of `signals` at the time when the follower had read everything; -1 while more text may exist. */
   handledSignals: number;
   take: (part: Part | undefined) => void;
 }
@@ -191,8 +191,8 @@ function lengthOf(text: string): number {
 }
 
 /**
- * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that holds the
- * cursor. An ended answer is read from its content, because its log is removed after a while.
+ * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that contains the
+ * follower's position. An ended answer is read from its content, because its log is removed after a while.
  */
 const readParts = prepared<Part, { answerIds: readonly Id[]; cursors: readonly number[] }>(
   'answer_parts',

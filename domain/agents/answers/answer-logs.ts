@@ -1,4 +1,4 @@
-/** Deletes the delta logs of ended answers, because the content of the answer has all words and readers do not reattach any more. */
+/** Deletes the delta logs of ended answers, because the content of the answer has all words and no reader reattaches any more. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { answerRules } from './answers.policy.ts';

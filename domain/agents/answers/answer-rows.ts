@@ -59,7 +59,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Claims the next call for a row that was read before. If another worker has claimed it since that read, this claim returns no row. */
+/** Claims the next call for a row that the caller has read. If another worker has claimed it since that read, this claim returns no row. */
 const claim = prepared<
   { callNo: number },
   Pick<AnswerRow, 'id' | 'callNo'> & { now: Date; inputTokens: number; costMicros: string }
@@ -80,7 +80,7 @@ const claim = prepared<
 );
 
 /**
- * Claims the answer's next call, and commits before the request is sent. An earlier call without a recorded outcome is marked as
+ * Claims the answer's next call, and commits the claim before the request is sent. An earlier call without a recorded outcome is marked as
  * abandoned.
  * @param estimate the cost of the request if no worker records its outcome
  * @returns the call's number, or undefined if another worker was faster or the answer has ended
@@ -114,8 +114,8 @@ const begin = prepared<object, TokenUse & { id: Id; callNo: number; now: Date; r
 );
 
 /**
- * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row contains the use
- * of the prompt, so that the club can be charged in any case.
+ * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row contains the use of
+ * the prompt, so that the club can be charged even if this worker dies.
  * @returns false if another call owns the answer
  */
 export async function beginAnswer(
@@ -153,7 +153,8 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // A deletion may have ended the answer first. Then the row must not contain the id by which the model's service finds the words.
+  // A deletion may have ended the answer first. In this case the row must not contain the id by which the model's service can find the
+  // words.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );
@@ -171,7 +172,7 @@ export async function endUnbegunCall(
   );
 }
 
-/** Releases an answer that has not begun. @param at when the next call is due */
+/** Releases an answer whose stream has not begun. @param at when the next call is due */
 export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
   const unbegun = { id, callNo, status: 'generating' as const, begunAt: IsNull() };
   await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });

@@ -24,7 +24,7 @@ import type { PromptsAhead } from '../prompt/prompts-ahead.ts';
 export interface AnswerDeps {
   db: Database;
   prompt: PromptDeps;
-  /** Absent if no prompts are prepared in advance. */
+  /** Absent if this process prepares no prompts in advance. */
   promptsAhead?: PromptsAhead;
   /** Absent if no model is configured. */
   askModel: AskModel | undefined;
@@ -41,7 +41,7 @@ export interface AnswerDeps {
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The end of the answer, or the time of the next step in Unix milliseconds and the reason for the wait. */
+/** The end of the answer; or the time of the next step, in Unix milliseconds, with the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
@@ -49,7 +49,7 @@ export type AnswerStep =
 /**
  * Advances the answer by one step. It calls the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
- * @param signal aborted when the worker stops: the step then ends as early as it can
+ * @param signal aborted when the worker stops: the step then ends as soon as possible
  */
 export async function stepAnswer(
   deps: AnswerDeps,

@@ -36,20 +36,20 @@ export interface Call {
   clock: () => Date;
 }
 
-/** The pause before a failed statement is tried again, while the lease lasts. */
+/** The pause before a failed statement is repeated. It is repeated only while the lease lasts. */
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The stream had begun, or another call owns the answer. `ended` says whether this call ended the answer. */
+  /** The result if the stream had begun, or if another call owns the answer. `ended` says whether this call ended the answer. */
   | { ended: boolean; streamed: StreamedText }
-  /** The stream had not begun. */
+  /** The result if the stream had not begun. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
 interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** Undefined until the model reports its use at the begin of the stream. */
+  /** Undefined until the model reports its use at the beginning of the stream. */
   use: TokenUse | undefined;
   stopReason: string | null;
   /** The model has counted its output. */
@@ -182,14 +182,17 @@ async function record(
   return whileOurs(log, () => endStreamed(deps.db, end, clock()));
 }
 
-/** Tries again until another call owns the answer: the words of the model are worth a wait for Postgres. @throws AnswerLost */
+/**
+ * Repeats the write until another call owns the answer. The words of the model are expensive, so a wait for Postgres is better than a loss.
+ * @throws AnswerLost
+ */
 async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> {
   for (let waited = 0; ; waited += tryAgainMs) {
     try {
       return await work();
     } catch (error) {
       log.lost.throwIfAborted();
-      if (waited > answerRules.leaseMs) throw error; // The cause is not an outage, because the lease was renewed. It is a defect in the code
+      if (waited > answerRules.leaseMs) throw error; // The lease was renewed, so Postgres is reachable, and the cause is a defect
       await sleep(tryAgainMs);
     }
   }

@@ -9,7 +9,7 @@ import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 
 export const answersChannel = 'agent_answers';
 
-/** Long enough to distinguish answers. If two answers have the same tag, this costs one unneeded read. */
+/** The length of a tag. It is long enough to distinguish answers. Two answers with the same tag cause only one unneeded read. */
 const tagLength = 8;
 /** The maximum number of tags in one NOTIFY, whose payload must have fewer than 8,000 bytes. */
 const maxTags = 800;
@@ -30,8 +30,8 @@ export interface AnswersNotifier {
 }
 
 /**
- * Sends one statement at a time. Announcements that arrive meanwhile go out with the next statement.
- * @param onError called when a NOTIFY fails
+ * Sends one statement at a time. The next statement contains the announcements that arrive while a statement runs.
+ * @param onError is called when a NOTIFY fails
  */
 export function createAnswersNotifier(source: DataSource, onError: (error: unknown) => void): AnswersNotifier {
   const waiting = new Set<string>();

@@ -10,16 +10,16 @@ export const answerRules = {
   beginWithinMs: 120 * second,
   /** The maximum number of requests to the model. */
   calls: 3,
-  /** The pauses before the second and the third request. No pause is listed for a fourth request, so none is made. */
+  /** The pauses before the second and the third request. There is no fourth request, because the list has no third pause. */
   waitsMs: [1 * second, 4 * second],
   /**
    * The lease of a worker that calls the model, by the database's clock. The worker renews the lease. When the lease of a dead worker has
    * ended, another worker can claim the answer.
    */
   leaseMs: 20 * second,
-  /** The longest time in which a stream sends nothing, not even a ping. */
+  /** The longest time for which a stream may send nothing, not even a ping. */
   silenceMs: 60 * second,
-  /** The longest time in which a stream sends only pings. The model may be thinking, but not forever. */
+  /** The longest time for which a stream may send only pings. The model may think, but not without a limit. */
   pingsMs: 180 * second,
   /** The longest duration of a request. It is shorter than the activity's timeout, so that a slow answer is ended and not repeated. */
   requestMs: 13 * 60 * second,
@@ -59,7 +59,7 @@ export function endOf(stopReason: string | null): End {
  * The time of the next request after a call that failed before its stream began.
  * @param call the number of the failed call, from 1
  * @param acceptedAt Unix milliseconds, like `now`
- * @param retryAfterMs the wait that the model's service asked for. It can only make the wait longer
+ * @param retryAfterMs the wait that the model's service asked for. This wait can only make the pause longer
  * @returns Unix milliseconds; undefined if no further request may be made
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {

@@ -16,12 +16,17 @@ import { charactersOf } from './delta-text.policy.ts';
 const batchMs = 100;
 /** The pause before a failed write is tried again. */
 const tryAgainMs = 200;
-/** This interval is much shorter than the lease. */
+/** The interval between renewals, which is much shorter than the lease. */
 const renewEveryMs = 5_000;
-/** The maximum number of characters of one answer that wait for a write. The stream is not read further until they are written. */
+/**
+ * The maximum number of characters of one answer that wait for a write. The stream is not read further until these characters are written.
+ */
 const maxWaiting = 4_096;
 
-/** This call does not own the answer any more: another transaction ended it, or Postgres was unreachable for longer than the lease. */
+/**
+ * The error if this call does not own the answer any more: another transaction ended the answer, or Postgres was unreachable for longer
+ * than the lease.
+ */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
   code = 'answer_lost';
@@ -36,9 +41,9 @@ export interface Delta {
 export interface AnswerLog {
   /** Aborted with AnswerLost. */
   readonly lost: AbortSignal;
-  /** Adds words after the words that were added before. @returns resolves when there is space for more words @throws AnswerLost */
+  /** Adds words after the words that were added before. @returns resolves when the writer has space for more words @throws AnswerLost */
   append(text: string): Promise<void>;
-  /** Accepts no more words and waits for the running write. @returns the words that the log does not contain yet @throws AnswerLost */
+  /** Stops accepting words and waits for the running write. @returns the words that the log does not contain yet @throws AnswerLost */
   rest(): Promise<Delta>;
   /** Stops the renewal of the lease. The caller must always call this function. */
   release(): void;
@@ -50,7 +55,7 @@ export interface DeltaLog {
    * @param onFirstWords called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
-  /** Ends the timers. Open answers count as lost. */
+  /** Stops the timers. All open answers then count as lost. */
   close(): void;
 }
 
@@ -69,7 +74,7 @@ export interface DeltaLogDeps {
 interface Entry {
   answerId: Id;
   callNo: number;
-  /** The words of the running write. If the write is repeated, it sends exactly these words again. */
+  /** The words of the running write. A repeated write sends exactly these words again. */
   runningWrite: Delta | undefined;
   waiting: string[];
   waitingCharacters: number;
@@ -78,10 +83,10 @@ interface Entry {
   isFirst: boolean;
   onFirstWords: () => void;
   isClosed: boolean;
-  /** The end of the lease by this process's own clock. Until then no other worker can have the lease. */
+  /** The end of the lease by this process's own clock. Before this time no other worker can have the lease. */
   leaseEnds: number;
   lost: AbortController;
-  /** Resolves when words were written, or when another call owns the answer. */
+  /** Resolves when a write has succeeded, or when another call owns the answer. */
   changed: PromiseWithResolvers<void>;
 }
 
@@ -112,7 +117,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void forAllClubs(write)), batchMs);
   };
 
-  /** Writes one batch. Words that were sent once do not change until a write succeeds, because Postgres may already have them. */
+  /** Writes one batch. After a failed write, the same words are sent again, because Postgres may already have them. */
   async function write(): Promise<void> {
     writing = true;
     try {
@@ -137,7 +142,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
           entry.isFirst = false;
           wake(entry);
         } else if (outcome === 'lost') lose(entry);
-        // In all other cases another transaction has locked the row, and the words are written with the next batch.
+        // In all other cases another transaction has locked the row. The next batch then writes the words.
       }
       if (grown.length > 0) deps.notify(grown);
     } catch (error) {

@@ -43,7 +43,7 @@ const columnsOf = (answers: readonly Fenced[]): FencedAnswers => ({
   callNos: answers.map(({ callNo }) => callNo),
 });
 
-/** The lock prevents an end of the answer until these words are committed. A repeated write finds its own words. */
+/** The lock prevents an end of the answer until these words are committed. A repeated write finds the words that it wrote before. */
 const writeDeltas = prepared<
   { outcome: Outcome },
   FencedAnswers & { starts: readonly number[]; texts: readonly string[] }

@@ -19,7 +19,7 @@ export interface Budget {
   month: string;
   /** The end of the month. */
   turnsAt: Date;
-  /** The plan's allowance plus the add-ons bought for the month, in cents. */
+  /** The allowance of the plan plus the add-ons that were bought for the month, in cents. */
   allowed: number;
   /** The club's own lower limit, in cents. */
   own: number | null;
@@ -59,13 +59,13 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
-/** Reserves of running answers fill the rest of the budget. Part of it is free again when the answers end. */
+/** Reserves of running answers fill the rest of the budget. A part of the budget is free again when these answers end. */
 export class BudgetReserved extends Error {
   override name = 'BudgetReserved';
   code = 'budget_reserved';
 }
 
-/** @returns whether the budget is spent. No student can ask before the next month then (AGT-26) */
+/** @returns whether the budget is spent. If so, no student can ask a question before the next month (AGT-26) */
 export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros' | 'limitMicros'>): boolean {
   return spentMicros >= limitMicros;
 }
@@ -102,8 +102,9 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost, once; later calls change nothing. The charge counts in the question's month. Call
- * it after the same transaction has written the end of the answer and of its last call, because the agent's month counts them.
+ * Replaces the reserve of an answer by its real cost. Only the first call does this, and later calls change nothing. The charge counts in
+ * the question's month. Call it after the same transaction has written the end of the answer and of its last call. The agent's month counts
+ * them.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

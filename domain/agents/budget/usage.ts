@@ -28,7 +28,7 @@ export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<
   };
 }
 
-/** @param cents the club's own limit of a month; null for the plan's whole allowance */
+/** @param cents the club's own limit of a month; null if the club uses the whole allowance of its plan */
 export async function setOwnLimit(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -87,7 +87,10 @@ export async function listAgentUsage(
   return listUsage(db, sql`used.agent_id = ${agentId}`, sql`used.month DESC`, page);
 }
 
-/** @param filter.month as `2026-03`; the current month if absent @returns a page of each agent's use in the month, highest cost first */
+/**
+ * @param filter.month such as `2026-03`; if absent, the current month
+ * @returns a page of each agent's use in the month, highest cost first
+ */
 export async function listClubUsage(
   db: Queries,
   clubId: Id,

@@ -1,6 +1,5 @@
 /**
- * Waits until running answers free their reserves. If only reserves fill a club's budget, the budget is not spent and the question waits
- * (ANS-5).
+ * Waits until running answers free their reserves. Reserves may fill a budget that is not spent. The question then waits (ANS-5).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -14,7 +13,7 @@ export interface Patience {
   everyMs: number;
 }
 
-/** Most answers take less time than this, and clients and proxies wait longer. */
+/** Most answers take less time than this limit. Clients and proxies wait longer than this limit. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
@@ -23,7 +22,7 @@ const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Tries immediately. While reserves fill the budget, it tries again as `patience` says.
+ * Tries immediately. While reserves fill the budget, it tries again with the pauses and the limit of `patience`.
  * @param attempt a transaction that writes nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`
  */

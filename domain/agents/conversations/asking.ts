@@ -33,7 +33,7 @@ export interface AskingDeps {
 
 /** The model of this environment. */
 export interface AskedModel {
-  /** If false, no question is accepted. */
+  /** If this function returns false, no question is accepted. */
   configured: boolean;
   /** The model of agents that name no model. */
   defaultModel: string;
@@ -59,7 +59,7 @@ export async function askAgent(
   return whileBudgetIsReserved(student.clubId, () => accept(deps, student, publicId, input, now), patience);
 }
 
-/** @throws BudgetReserved, and the errors of {@link askAgent} */
+/** @throws BudgetReserved, and all errors of {@link askAgent} */
 async function accept(
   { db, storage, model }: AskingDeps,
   student: Reader,
@@ -100,7 +100,7 @@ async function accept(
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
-    // The month's row is locked last, because every question of the club needs its lock.
+    // The month's row is locked last, because every question of the club needs the lock of this row.
     const budget = await reserveBudget(tx, { ...turn, micros }, now);
     if (!model.configured)
       throw new RefusalToPerson('not_configured', 'refusal.not_offered', {
@@ -175,7 +175,7 @@ async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Prom
   return conversation;
 }
 
-/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for another agent's or student's */
+/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for one of another agent or student */
 async function continueConversation(
   tx: Transaction,
   turn: NewTurn,
@@ -213,7 +213,7 @@ async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTur
 }
 
 /**
- * A question in a conversation whose answer is still generated waits at this insert, and then gets the error.
+ * If the conversation's earlier answer is still being generated, this insert waits and then fails with the error.
  * @throws DomainError generation_in_progress
  */
 async function insertAnswer(

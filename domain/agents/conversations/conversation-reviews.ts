@@ -12,7 +12,7 @@ import { conversationColumns, messagesOf, presentConversation } from './messages
 
 type Review = RecordOf<'AgentConversationReview'>;
 
-/** The conversations of a removed student are deleted, so each review has a name and an e-mail address. */
+/** The conversations of a removed student are deleted, so each reviewed conversation has the name and the e-mail address of a student. */
 const reviewed = (clubId: Id, agentId: Id) => sql`
   FROM agent_conversations conversation JOIN students student ON student.id = conversation.student_id
  WHERE conversation.agent_id = ${agentId} AND conversation.club_id = ${clubId} AND conversation.deleted_at IS NULL`;

@@ -22,7 +22,8 @@ export async function eraseConversations(
   await tx.run(
     sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
-  // Ends the answers first. A process that writes words locks the answer's row, and then finds that the answer has ended.
+  // Ends the answers before it deletes words. A process that writes words later locks the answer's row, and finds that the answer has
+  // ended.
   const stopped = await tx.rows<Pick<AgentAnswer, 'questionId' | 'clubId' | 'agentId'>>(
     sql`UPDATE agent_answers SET status = 'failed', error_code = ${errorCode}, completed_at = ${now}
          WHERE ${ofThem} AND status = 'generating'
@@ -30,7 +31,7 @@ export async function eraseConversations(
   );
   await tx.run(sql`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`);
   await tx.run(sql`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`);
-  // The model's service could find the words by this id.
+  // Removes the id by which the model's service could find the words.
   await tx.run(
     sql`UPDATE agent_calls SET request_id = NULL WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`,
   );

@@ -1,4 +1,4 @@
-/** Images that students show to agents, in questions and answers: presented, read for the model, and removed. */
+/** Images that students show to agents, in questions and answers: how they are shown, read for the model, and removed. */
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -43,7 +43,7 @@ export async function readImages(
   );
   const images: { mediaType: ImageType; bytes: Buffer }[] = [];
   for (const { objectKey, renditions, mime, sizeBytes } of rows) {
-    const key = renditions?.preview?.key ?? objectKey; // earlier images are stored as they were uploaded
+    const key = renditions?.preview?.key ?? objectKey; // the store has each earlier image as the student uploaded it
     const bytes = key === null ? undefined : await storage.read(key, 0, Number(sizeBytes));
     if (!bytes || mime === null || !isImageType(mime)) throw new Error('The store lacks an image that is ready');
     images.push({ mediaType: mime, bytes });

@@ -23,9 +23,9 @@ export interface AgentTerms {
 }
 
 export interface Used {
-  /** Questions in the last 24 hours, including questions of deleted conversations. */
+  /** The questions of the last 24 hours. Questions of deleted conversations count too. */
   questions: number;
-  /** The time when the oldest of these questions is more than 24 hours old. */
+  /** The time at which the oldest of these questions is 24 hours old. */
   resetsAt: Date | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function countQuestions(
 }
 
 /**
- * @param used includes the current question
+ * @param used the number of questions, including the current question
  * @throws DomainError daily_limit_reached, with the seconds until a question is free; without seconds if the cap is 0
  */
 export async function requireWithinLimit(
@@ -58,7 +58,7 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // The limit may have been lowered. Then all questions above the limit must become older than 24 hours first.
+  // If the limit was lowered, several questions may be above the limit. Then all of these questions must first become older than 24 hours.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
@@ -68,7 +68,7 @@ export async function requireWithinLimit(
   throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
-/** @returns the record; the cap may be lower than the number of used questions */
+/** @returns the remaining questions as a record. The cap may be lower than the number of used questions */
 export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,

@@ -107,7 +107,7 @@ export async function messagesOf(
   page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
-  // Every question has an answer, so messages are counted in pairs from the end. A page can begin or end inside a pair.
+  // Every question has an answer, so the function counts pairs of messages from the end. A page can begin or end inside a pair.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =

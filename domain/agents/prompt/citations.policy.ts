@@ -1,4 +1,7 @@
-/** Turns the model's citations (ranges of blocks of a search result) into stored citations: source, pages and words. */
+/**
+ * Converts the model's citations to stored citations. The model cites a range of blocks of a search result. A stored citation has a source,
+ * pages and words.
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ModelCitation } from '../../../platform/infra/model/model.ts';
 import type { Seconds } from '../../knowledge/extraction/sections.ts';
@@ -7,7 +10,7 @@ import type { SourceKind } from '../../../entities/knowledge/values.ts';
 /** A block of a search result in the prompt. */
 export interface SentBlock {
   text: string;
-  /** From 1; null if the source has no pages. */
+  /** The number of the page, from 1. Null if the source has no pages. */
   page: number | null;
   /** The time span in whole seconds of a video or sound; null for other sources. */
   seconds: Seconds | null;
@@ -34,7 +37,8 @@ export interface Citation {
 
 /**
  * The words always come from the blocks of the prompt. The model repeats the words too, but its copy is not used.
- * @returns the citations in the order of the text, each range once; `dropped`: the number of citations outside the prompt
+ * @returns the citations in the order of the text, with each range once. `dropped` is the number of citations of passages outside the
+ *   prompt
  */
 export function citationsOf(
   cited: readonly ModelCitation[],
@@ -48,7 +52,7 @@ export function citationsOf(
       dropped += 1;
       continue;
     }
-    // A range that is cited again keeps its first position.
+    // If a range is cited again, it keeps its first position.
     citations.set(`${result} ${startBlock} ${endBlock}`, citationOf(from, from.blocks.slice(startBlock, endBlock)));
   }
   return { citations: [...citations.values()], dropped };

@@ -7,15 +7,15 @@ import type { TokenUse } from '../../../platform/infra/model/model.ts';
 interface Rates {
   input: number;
   output: number;
-  /** For writes to the cache that last five minutes. */
+  /** The price of writing to the cache for five minutes. */
   cacheWrite: number;
   cacheRead: number;
 }
 
 interface Price extends Rates {
-  /** The first day of the price, in UTC. The latest row that is not in the future counts. */
+  /** The first day of the price, in UTC. The latest row whose day is not in the future applies. */
   since: string;
-  /** For every token of a request whose prompt is longer than `above` tokens. */
+  /** The price of every token of a request whose prompt has more than `above` tokens. */
   longPrompt?: Rates & { above: number };
 }
 
@@ -54,7 +54,7 @@ export function isPriced(model: string): model is PricedModel {
 /**
  * @param at the time of the request
  * @returns millionths of a US dollar, rounded up
- * @throws Error for a model without a price
+ * @throws Error if the model has no price
  */
 export function costOf(model: string, use: TokenUse, at: Date): bigint {
   const rates = ratesOf(model, use.input + use.cacheWrite + use.cacheRead, at);

@@ -23,9 +23,9 @@ export interface FoundPassage {
   position: number;
   page: number | null;
   headings: readonly string[];
-  /** The blocks of the passage, which together are its whole text. */
+  /** The blocks of the passage. Together they contain the whole text of the passage. */
   blocks: readonly string[];
-  /** Per block, in whole seconds of a video or sound; null for other sources. */
+  /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: readonly number[] | null;
   toSeconds: readonly number[] | null;
 }
@@ -56,7 +56,7 @@ export interface Prompt {
   characters: number;
 }
 
-/** The next request begins with the same text up to this point, and reads it from the cache. */
+/** The next request begins with the same text up to this point. The model's service reads that text from its cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -150,7 +150,7 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
 }
 
 function areNeighbours(one: FoundPassage, other: FoundPassage): boolean {
-  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // the headings apply to the whole result
+  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // these headings apply to the whole result
   return one.sourceId === other.sourceId && Math.abs(one.position - other.position) === 1 && sameHeadings;
 }
 
@@ -162,7 +162,7 @@ function resultOf(group: readonly FoundPassage[]): Result {
 }
 
 /**
- * The model's service refuses a block that contains only white space, so that block is joined to the block before. Blocks beyond the
+ * The model's service refuses a block that contains only white space, so this block is joined to the previous block. Blocks beyond the
  * limit are omitted.
  */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {

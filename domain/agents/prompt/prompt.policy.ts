@@ -8,12 +8,12 @@ export const promptBounds = {
   historyTurns: 40,
   passages: 12,
   passageCharacters: 800,
-  /** Characters of the title and headings above a passage. */
+  /** The maximum number of characters of the title and headings above a passage. */
   passageHeadCharacters: 200,
   images: 2,
 } as const;
 
-/** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are rather too high. */
+/** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too high. */
 const tokens = {
   /** The platform's instructions and the agent's name. */
   frame: 1_500,
@@ -24,11 +24,14 @@ const tokens = {
   passageFrame: 100,
 } as const;
 
-/** Characters per token. The number is lower than in usual prose, so that an estimate of tokens is rather too high. */
+/** Characters per token. The number is lower than in usual prose, so that an estimate of tokens is more often too high than too low. */
 const charactersAToken = 3;
-/** For characters beyond ASCII: two bytes per token. So a letter with an accent is one token, and a Chinese character is one and a half. */
+/**
+ * For characters beyond ASCII, two bytes count as one token. So a letter with an accent is one token, and a Chinese character is one and a
+ * half.
+ */
 const bytesAToken = 2;
-/** For passages, whose language is unknown. */
+/** Used for passages, because their language is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
@@ -37,7 +40,10 @@ export interface Turn {
   answer: string;
 }
 
-/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit; the oldest is first */
+/**
+ * @param newestFirst as many turns as {@link promptBounds} allows, or more
+ * @returns the turns that fit into these bounds; the oldest is first
+ */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   const fittingTurns: T[] = [];
   let remainingCharacters: number = promptBounds.historyCharacters;
@@ -58,7 +64,7 @@ export interface PromptParts {
   images: number;
 }
 
-/** @returns an estimate of the tokens of a prompt with these parts, rather too high */
+/** @returns an estimate of the tokens of a prompt with these parts; it is more often too high than too low */
 export function likelyPromptTokens({ instructions, history, question, images }: PromptParts): number {
   const { passages, passageCharacters, passageHeadCharacters } = promptBounds;
   const passage = (passageCharacters + passageHeadCharacters) / charactersATokenOfPassages + tokens.passageFrame;
@@ -74,7 +80,7 @@ export function likelyPromptTokens({ instructions, history, question, images }: 
   );
 }
 
-/** @returns an estimate of the tokens of a text, rather too high */
+/** @returns an estimate of the tokens of a text; it is more often too high than too low */
 export function likelyTokens(text: string): number {
   const ascii = text.replace(/[^\0-\x7f]+/g, '').length;
   return Math.ceil(ascii / charactersAToken + (bytesOf(text) - ascii) / bytesAToken);

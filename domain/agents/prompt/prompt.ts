@@ -9,12 +9,12 @@ import { promptBounds } from './prompt.policy.ts';
 
 export interface PromptDeps {
   db: Queries;
-  /** Finds passages of the agent's material, the best first. */
+  /** Finds passages of the agent's material, with the best passage first. */
   retrieve: (
     db: Queries,
     request: { clubId: Id; agentId: Id; question: string; limit: number },
   ) => Promise<readonly FoundPassage[]>;
-  /** Reads a question's images in their order, without deleted ones. */
+  /** Reads a question's images in their order, without deleted images. */
   readImages: (questionId: Id) => Promise<readonly { mediaType: ImageType; bytes: Buffer }[]>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Prepares the prompts of first calls while the engine starts their runs. The step still reads and claims its row. A prepared prompt only
- * saves time and decides nothing.
+ * saves time. It has no effect on decisions.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -14,9 +14,12 @@ export interface PromptsAhead {
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 
-/** More prompts would wait only if runs were slow to start. */
+/** The maximum number of prepared prompts. More prompts would exist only if runs started slowly. */
 const mostKept = 64;
-/** A run starts within milliseconds. An older prompt may contain text that was deleted since. */
+/**
+ * The longest time for which a prepared prompt may be used. A run starts within milliseconds, and an older prompt may contain text that was
+ * deleted later.
+ */
 const keptMs = 2_000;
 
 interface Prepared {
@@ -34,7 +37,7 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   return {
     begin(questionId) {
       if (preparedPrompts.size >= mostKept || preparedPrompts.has(questionId)) return;
-      const preparing = prepare(questionId).catch(() => undefined); // the step gets the same error itself
+      const preparing = prepare(questionId).catch(() => undefined); // this error is ignored, because the step gets the same error
       preparedPrompts.set(questionId, preparing);
       const forget = () => {
         if (preparedPrompts.get(questionId) === preparing) preparedPrompts.delete(questionId);
@@ -50,7 +53,7 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   };
 }
 
-/** Whether a prompt for one row is also correct for the other row. */
+/** Whether a prompt that was prepared for one row is also correct for the other row. */
 function isOfSame(one: AnswerRow, other: AnswerRow): boolean {
   const inputsOf = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
     JSON.stringify([id, callNo, model, maxTokens, agentName, instructions, question]);

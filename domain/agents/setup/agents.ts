@@ -95,7 +95,7 @@ export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
 
 /**
  * Changes the given fields. The material of an archived agent leaves the index.
- * @param input.model `default` for the environment's model
+ * @param input.model `default` stands for the environment's model
  * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
  */
 export async function updateAgent(

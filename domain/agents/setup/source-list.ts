@@ -30,7 +30,7 @@ const sourceColumns = columns(AgentSource, [
 ]);
 type SourceRow = RowOf<typeof sourceColumns>;
 
-/** The ids of the sources from which an agent answers. */
+/** The ids of the sources that an agent uses for its answers. */
 function sourcesOfAgent(agentId: Id): Sql {
   return sql`
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.lesson_id = material.lesson_id
@@ -70,7 +70,10 @@ export async function listSources(
   return { rows: rows.map(presentSource), total };
 }
 
-/** Requests a new indexing of a source. Until it ends, the old passages are found. @throws DomainError not_found (agent, or a source outside its material) */
+/**
+ * Requests a new indexing of a source. Until the new indexing ends, searches find the old passages.
+ * @throws DomainError not_found (agent, or a source outside its material)
+ */
 export async function reindexSource(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -1,6 +1,6 @@
 /**
- * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, over the student's records with supposed
- * facts. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
+ * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, and applies them to the student's records
+ * together with the supposed facts. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -26,7 +26,10 @@ type DryRun = RecordOf<'AutomationDryRun'>;
 type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
-/** Enough for 200 steps of two looks each, and 100 facts. More looks, caused by access that begins or ends, are cut off. */
+/**
+ * Enough for 200 steps of two looks each, and 100 facts. Access that begins or ends causes further looks. The dry run stops when it reaches
+ * this limit.
+ */
 const mostLooks = 500;
 
 interface Scene {
@@ -142,7 +145,7 @@ function withMail(step: PathStep, { mails }: World): PathStep {
   };
 }
 
-/** Applies every supposed fact that is due. @returns the types of facts that may wake the run */
+/** Applies every supposed fact that is due. @returns the types of the applied facts, which may wake the run */
 function applyDueFacts(play: Play): Waking[] {
   const wakings: Waking[] = [];
   for (let next = play.ahead[0]; next && next.at <= play.at; next = play.ahead[0]) {
@@ -272,7 +275,7 @@ function sleep(
   play.because = wakes < until ? 'access' : 'deadline';
 }
 
-/** Predicts the effect of the step. @returns its outcome and the types of its facts, or an error code */
+/** Predicts the effect of the step. @returns the outcome of the step and the types of its facts, or an error code */
 async function effectOf(
   { deps, clubId, student }: Scene,
   { world, run, at }: Play,

@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** The field with the subject of each kind of fact, and the further fields of the kind. */
+/** For each kind of fact: the field that names its subject, and its other fields. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },
@@ -47,13 +47,13 @@ const namedBy = {
   cohort_id: 'cohort',
 } as const satisfies Partial<Record<Field, ReferredKind>>;
 
-/** Limits deadlines to years of four digits, which Postgres and callers can write. */
+/** Limits deadlines to years of four digits, because Postgres and API callers cannot write longer years. */
 const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
   /** The time when the run begins. */
   begins: Date;
-  /** In the order of their times. Facts of the same time have the order of the request. */
+  /** The facts in the order of their times. Facts with the same time are in the order of the request. */
   facts: SupposedFact[];
   /** The access that the trigger named. */
   access: { kind: AccessKind; id: Id } | undefined;

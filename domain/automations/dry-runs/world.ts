@@ -15,7 +15,7 @@ export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   endsAt: Date | null;
 }
 
-/** The differences from the student's records. */
+/** The differences between this world and the student's records. */
 export interface World {
   tags: Map<Id, boolean>;
   lessons: Map<Id, boolean>;
@@ -62,7 +62,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
     case 'lesson_completed':
     case 'lesson_undone':
       world.lessons.set(lesson, kind === 'lesson_completed');
-      return 'lesson.completed'; // An undone lesson makes runs look again too
+      return 'lesson.completed'; // Undoing a lesson also makes runs look again
     case 'course_completed':
       world.courses.add(fact.course_id ?? '');
       return 'course.completed';

@@ -16,9 +16,9 @@ import type { Trigger, TriggerList } from '../versions/definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has a transaction of its own, and the transactions
- * run in parallel. In a club without automations, any number of facts cost one query. Runs start by wakes, so a repeated fan-out of a
- * fact starts nothing. Several facts together wait only briefly for a lock. A fact that would wait longer is `blocked`.
+ * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has a transaction of its own, and the transactions run
+ * in parallel. In a club without automations, any number of facts cost one query. A repeated fan-out of a fact starts nothing. If there are
+ * several facts, each waits only briefly for a lock. A fact that would wait longer is `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
  * @returns the result for each fact, without runs for the relay to start
  */
@@ -130,7 +130,7 @@ interface About {
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids that a fact names, read from its current record */
+/** @returns the ids that a fact names, read from the current record of its subject */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

@@ -1,4 +1,4 @@
-/** An administrator lets students enter an automation whose trigger is `manual` (AUTO-18). */
+/** An administrator makes students enter an automation whose trigger is `manual` (AUTO-18). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -22,7 +22,7 @@ export interface EnteringDeps extends DatabaseDeps {
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
- * Lets students enter, page by page. If the same `id` is sent again, only the students who were missed enter.
+ * Makes students enter, page by page. If a request with the same `id` is repeated, only the students whom the first request missed enter.
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(
@@ -73,7 +73,7 @@ function enterPage(
       WHERE id = ANY(${page}) AND club_id = ${clubId} AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
     const automation = await shareOpen(tx, automationId, waitSpeed);
     if (automation?.version.definition.trigger.kind !== 'manual') {
-      requireActive('paused'); // the automation was paused, archived or published again since the request began
+      requireActive('paused'); // the automation was paused, archived or published again after the request began
       return new Map();
     }
     const entrants = students.map((student) => ({

@@ -131,7 +131,7 @@ interface Before {
   same: boolean;
 }
 
-/** @returns by student: the number of runs in this automation, and whether one of them has the same cause */
+/** @returns for each student: the number of runs in this automation, and whether one of them has the same cause */
 async function runsBefore(
   db: Queries,
   automationId: Id,

@@ -1,4 +1,4 @@
-/** Settles e-mails whose worker died and whose run has ended. No look of the run settles these e-mails any more (AUTO-13). */
+/** Settles e-mails whose worker died and whose run has ended. An ended run has no more looks that could settle these e-mails (AUTO-13). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../../mail/evidence.ts';
@@ -6,7 +6,7 @@ import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 
 const mailsPerBatch = 500;
 
-/** Marks a batch of these e-mails as failed with an unknown outcome, unless a delivery was proven. Safe to repeat. */
+/** Marks a batch of these e-mails as failed with an unknown outcome, unless a report has proven the delivery. Safe to repeat. */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
   const settledCount = await db.run(sql`
     UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id IN (

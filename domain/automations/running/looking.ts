@@ -17,13 +17,13 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether the access was open at an earlier look. */
+  /** Whether the student had the access at an earlier look. */
   wasOpen: boolean;
 }
 
 export interface Look {
   placed: PlacedStep;
-  /** The condition of the step. Absent if the step evaluates none. */
+  /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
   /** Like `wasOpen` of `Standing`, including this look. */
@@ -40,7 +40,7 @@ export function placeOf(
   return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
 }
 
-/** @param world shadows the tables that rules read, for a dry run */
+/** @param world common table expressions of a dry run, which shadow the tables that rules read */
 export async function lookAt(
   db: Queries,
   { definition }: ReadVersion,

@@ -1,5 +1,5 @@
 /**
- * The e-mail of a step, sent at most once for each run and step. A commit of its own claims the row immediately before the e-mail is
+ * The e-mail of a step, sent at most once for each run and step. A separate transaction claims the row immediately before the e-mail is
  * given to the mail server. The outcome is recorded with the run's next step (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
@@ -27,7 +27,7 @@ import type { Recipient, RunRow } from './moves.ts';
 export interface MailingDeps {
   vault: Vault;
   smtp: Pick<SmtpHandOver, 'onConnectionWithin' | 'handOver'>;
-  /** The platform's own address. Clubs without a domain of their own send from it. */
+  /** The platform's own address. Clubs without their own domain send from this address. */
   fromAddress: string;
   /** The number of mails that a new club, and a new domain, may send in a day. */
   warmUps: WarmUps;
@@ -52,7 +52,7 @@ interface MailRow {
 
 /** The state of a step's e-mail. */
 export type MailState =
-  /** The e-mail is settled: the run continues with any outcome. */
+  /** The e-mail is settled, and the run continues with any outcome. */
   | { kind: 'settled'; outcome: string }
   /** The e-mail can be claimed now. */
   | { kind: 'due'; mailId: Id }
@@ -75,7 +75,7 @@ export async function prepareMail(
   const mail = await findMail(tx, run, stepId);
   if (mail.status === 'sending') {
     if (!mail.leaseOver) return { kind: 'waits', until: mail.leaseUntil ?? now };
-    // The worker that claimed the e-mail died. The e-mail may have arrived, and a delivery may be proven.
+    // The worker that claimed the e-mail died. The e-mail may have arrived, and a report may prove its delivery.
     await tx.run(
       sql`UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id = ${mail.id}`,
     );
@@ -98,15 +98,15 @@ export async function prepareMail(
   return { kind: 'due', mailId: mail.id };
 }
 
-/** Returns the allowance of a due mail that was not claimed. */
+/** Gives back the allowance of an e-mail that was due but was not claimed. */
 export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Promise<void> {
   await returnAllowance(tx, clubId, 1);
   await returnMailsOfDay(tx, clubId, 1, now);
 }
 
 /**
- * Spreads the next attempts of mails that wait for their club's rate limit or daily limit, or for a mail server that hangs. The longer a
- * mail has waited, the less often it is tried.
+ * Spreads the next attempts of e-mails that wait for their club's rate limit or daily limit, or for a mail server that hangs. The longer an
+ * e-mail has waited, the less often it is tried.
  */
 const maxPauseMs = 600_000;
 
@@ -115,7 +115,7 @@ function nextAttemptOf({ createdAt }: MailRow, nextInMs: number, now: Date): Dat
   return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(maxPauseMs, 2_000 + waited));
 }
 
-/** Defers a due e-mail that found no connection to the server. @returns the time at which it is due again */
+/** Defers a due e-mail for which no connection to the server was free. @returns the time at which it is due again */
 export async function deferMail(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
   await returnOneAllowance(tx, run.clubId, now);
   const mail = await findMail(tx, run, stepId);
@@ -133,7 +133,7 @@ async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailR
   return mail;
 }
 
-/** @returns the outcome for the path: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
+/** @returns the outcome that the path of the run shows: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
 function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'skipReason' | 'lastError'>): string {
   if (status === 'skipped') return skipReason ?? 'skipped';
   if (status === 'failed') return lastError === outcomeUnknown ? outcomeUnknown : 'refused';
@@ -164,7 +164,7 @@ export interface ClaimedMail {
   attempt: number;
 }
 
-/** Claims the e-mail if it is still due and its address is not suppressed. The caller has locked and checked student and run. */
+/** Claims the e-mail if it is still due and its address is not suppressed. The caller has locked and checked the student and the run. */
 export async function claimMail(
   tx: Transaction,
   vault: Vault,
@@ -184,9 +184,9 @@ export async function claimMail(
 }
 
 /**
- * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. An acceptance counts even after the end
- * of the lease.
- * @returns the outcome for the run
+ * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. An acceptance counts even after the end of
+ * the lease.
+ * @returns the outcome that the run continues with
  */
 export async function recordMail(
   tx: Transaction,
@@ -215,13 +215,13 @@ export async function recordMail(
   return updated?.status === 'sent' ? { status: 'sent' } : outcome;
 }
 
-/** @returns the outcome for the path */
+/** @returns the outcome that the path of the run shows */
 export const wordOfOutcome = (outcome: Outcome): string => {
   if (outcome.status !== 'failed') return outcome.status;
   return outcome.lastError === outcomeUnknown ? outcomeUnknown : 'refused';
 };
 
-/** @returns the message to one student, from the version's e-mail */
+/** @returns the message to one student, made from the version's e-mail */
 export async function messageOf(
   db: Queries,
   { vault, fromAddress, publicUrl }: MailingDeps,

@@ -52,7 +52,7 @@ export interface Recipient {
   pending: boolean;
 }
 
-/** The records of a look, all locked. */
+/** The records that a look needs. All of them are locked. */
 export interface LockedLook {
   run: RunRow;
   /** Undefined if the student was removed. */
@@ -65,7 +65,7 @@ const lookColumns = sql`${runColumns}, student.name AS "studentName", student.em
   student.verified_at IS NULL AND student.opened_by = 'sign_up' AS pending,
   automation.status AS "automationStatus", club.time_zone AS "timeZone"`;
 
-/** Postgres takes the locks of a row in the order of these clauses. */
+/** Postgres acquires the locks in the order of these clauses. */
 const lockForLook = prepared<
   RunRow & {
     studentName: string;
@@ -86,7 +86,7 @@ const lockForLook = prepared<
       FOR NO KEY UPDATE OF student FOR SHARE OF automation FOR NO KEY UPDATE OF run`,
 );
 
-/** Locks student, automation (shared) and run, in this order, in one statement. @returns undefined if the run is not active */
+/** Locks the student, the automation (shared) and the run, in this order, in one statement. @returns undefined if the run is not active */
 export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook | undefined> {
   const [row] = await lockForLook(tx, { runId });
   if (!row) return undefined;
@@ -114,11 +114,11 @@ export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(
 export interface Passed {
   stepId: string;
   outcome: string;
-  /** The answer of each rule of its condition. */
+  /** The answer of each rule of the step's condition. */
   answers?: readonly boolean[];
 }
 
-/** Adds the step to the run's path, or completes the step's entry if the run waited at the step. */
+/** Adds the step to the run's path, or completes the existing entry if the run waited at the step. */
 export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now: Date): Promise<void> {
   const { stepId, outcome, answers = null } = passed;
   await tx.run(sql`INSERT INTO automation_run_steps AS step (id, run_id, version_id, step_id, entered_at, left_at, outcome, answers)
@@ -139,22 +139,23 @@ export async function enterStep(
     ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
 }
 
-/** When the run must look next. */
+/** The time of the run's next look. */
 export interface Rest {
   looksAt: Date;
   waiting: boolean;
 }
 
-/** The values of the look on which the next step depends. */
+/** The values of the look that the next step depends on. */
 export interface Scene extends WaitClock {
-  /** When the student's access next begins or ends by time. */
+  /** The next time at which the student's access begins or ends because of its dates. */
   nextChange: Date | null;
   now: Date;
 }
 
 /**
- * Moves the cursor from the completed step to the next step, and returns the time of the look at it. A simple wait is entered
- * immediately. A step with a condition is looked at first. @param to null completes the run
+ * Moves the cursor from the completed step to the next step, and returns the time of the next look. If the next step is a simple wait, the
+ * run enters it immediately. A step with a condition needs a look first.
+ * @param to null completes the run
  */
 export async function advance(
   tx: Transaction,
@@ -177,7 +178,10 @@ export async function advance(
   return rest(tx, movedRun, version, { until: deadline, nextChange, from: run });
 }
 
-/** Makes a run wait at its step until the deadline, or until access changes by time if the run watches that. */
+/**
+ * Makes a run wait at its step until the deadline. If the run watches access, the wait also ends when access begins or ends because of
+ * its dates.
+ */
 export async function rest(
   tx: Transaction,
   run: RunRow,
@@ -209,7 +213,7 @@ async function settle(
   return next;
 }
 
-/** Records that the run's access exists, if the look does not move the run. */
+/** If the look does not move the run, records that the access of the run exists. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }
@@ -260,7 +264,10 @@ export interface AutomationState {
   timeZone: string;
 }
 
-/** Takes a shared lock on the automation. Pausing or archiving waits for it, and the next look sees the change. */
+/**
+ * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next look sees the
+ * change.
+ */
 export async function shareAutomation(tx: Queries, automationId: Id): Promise<AutomationState> {
   const automation = await tx.one<AutomationState>(sql`SELECT automation.status, club.time_zone AS "timeZone"
     FROM automations automation JOIN clubs club ON club.id = automation.club_id

@@ -1,6 +1,6 @@
 /**
  * The step of `automation-run/<id>`: one look. One transaction under the student's lock reads, decides, applies the step and moves the
- * cursor. An e-mail is claimed before it is given to the mail server, and recorded afterwards (AUTO-10).
+ * cursor. An e-mail is claimed before it is given to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -52,7 +52,7 @@ export interface RunDeps extends MailingDeps {
 }
 
 /**
- * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, and nothing is committed.
+ * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, but not the cursor, and nothing is committed.
  * `run_step_recorded`: effect and cursor are committed, and the workflow does not know it yet.
  */
 export type RunFailpoint =
@@ -77,7 +77,7 @@ export type RunStep =
 
 /** The gate wakes a paused run. Its workflow still looks again at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
-/** A run that has internal errors for this long fails, so that an administrator sees it. */
+/** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -125,7 +125,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       const existingRun = await tx.one<{ status: RunStatus }>(
         sql`SELECT status FROM automation_runs WHERE id = ${runId}`,
       );
-      return endedBefore(existingRun?.status ?? 'exited'); // If there is no row, the club was deleted
+      return endedBefore(existingRun?.status ?? 'exited'); // A missing row means that the club was deleted
     }
     const { run, student, automation } = locked;
     const { status, timeZone } = automation;
@@ -199,7 +199,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   });
 }
 
-/** A record that a step names may have been deleted despite the checks. Then the run fails at this step. */
+/** A record that a step names may have been deleted in spite of the checks. Then the run fails at this step. */
 async function effectOf(
   tx: Transaction,
   run: RunRow,
@@ -232,8 +232,8 @@ async function finish(
 }
 
 /**
- * A wait always has a time, even if the time has passed. If the database's clock is behind, the lease lasts longer, and a run without a
- * time would loop.
+ * A wait always has a time, even if that time has passed. The clock of the database may be behind, so that the lease lasts longer. Without
+ * a time, the run would then loop.
  */
 function resting(
   version: ReadVersion,
@@ -294,7 +294,7 @@ async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date):
   if (parkedAt !== null) await wakeRun(tx, id, now);
 }
 
-/** Makes the run wait at its e-mail until it is due again. */
+/** Makes the run wait at its step until the e-mail is due again. */
 async function restAtMail(
   tx: Transaction,
   { current, version, placed, scene }: { current: RunRow; version: ReadVersion; placed: PlacedStep; scene: Scene },
@@ -306,7 +306,10 @@ async function restAtMail(
   return resting(version, current.cursor, next, now);
 }
 
-/** Runs on an idle connection. It claims the e-mail, gives it to the server, and records it with the run's next step. */
+/**
+ * Runs on a free connection to the mail server. It claims the e-mail, gives it to the server, and records the outcome with the run's next
+ * step.
+ */
 async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
   const { run, placed, version, scene } = mail;
   const mailToSend = await deps.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import type { Reentry, TriggerKind } from '../../../entities/automations/values.
 import type { Condition } from '../../conditions/conditions.ts';
 import type { EmailContent } from '../../mail/content/email-content.ts';
 
-/** The current language of versions. A version with another language number is not read (AUTO-9). */
+/** The current language of versions. A version whose language has another number is not read (AUTO-9). */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -71,12 +71,12 @@ export interface PlacedStep {
   following: string | null;
 }
 
-/** @returns the e-mails of a definition, also e-mails of steps of another kind */
+/** @returns the e-mails of a definition, including e-mails in steps of a kind that sends no e-mail */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in reading order. A saved draft has a limited depth, and this function is not recursive */
+/** @returns every step in reading order. The function is not recursive. A saved draft has a limited depth */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {
@@ -84,7 +84,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
     index: number;
     path: string;
     parent?: PlacedStep['parent'];
-    /** The id of the step that follows the list. */
+    /** The id of the step that follows this list of steps. */
     after: string | null;
   }
   const open: Open[] = [{ list: steps, index: 0, path: '$.steps', after: null }];

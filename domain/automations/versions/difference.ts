@@ -12,7 +12,7 @@ export interface Difference {
   changed_fields: string[];
   added: StepDifference[];
   removed: StepDifference[];
-  /** Steps that are in another branch, or after another step, than before. */
+  /** Steps that have moved to another branch or behind another step. */
   moved: StepDifference[];
   /** Steps with changed fields. A changed branch is reported for the steps inside it. */
   changed: (StepDifference & { fields: string[] })[];
@@ -40,7 +40,7 @@ export function differenceOf(before: Definition, after: Definition): Difference 
   };
 }
 
-/** If several steps have one id, as a draft may have, the first one counts. */
+/** In a draft several steps may have the same id. Then the first of these steps counts. */
 const byId = (steps: readonly PlacedStep[]) => new Map(steps.toReversed().map((one) => [one.step.id, one]));
 
 function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): string[] {

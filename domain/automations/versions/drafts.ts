@@ -90,7 +90,7 @@ async function insertDraft(
 
 /**
  * Changes the name or the draft, if present. A new draft replaces the whole old one.
- * @param ifMatch the header `If-Match`, with the revisions that the caller has seen
+ * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, automation_state, feature_not_in_plan, invalid_request
  */
 export async function updateAutomation(
@@ -136,7 +136,10 @@ export async function duplicateAutomation(
   });
 }
 
-/** @returns the first problems that prevent publishing, in the order of the definition, and the number of all @throws DomainError not_found, busy */
+/**
+ * @returns the first problems that prevent publishing, in the order of the definition, and the number of all problems
+ * @throws DomainError not_found, busy
+ */
 export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {
   const { draft } = await findAutomation(db, clubId, automationId);
   return problemsOf(db, clubId, draft);

@@ -44,7 +44,7 @@ export async function requireNoProblems(db: Queries, clubId: Id, draft: Definiti
     );
 }
 
-/** @returns the first problems, in the order of the definition, and the number of all @throws DomainError busy */
+/** @returns the first problems, in the order of the definition, and the number of all problems @throws DomainError busy */
 export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<FoundProblems<Problem>> {
   const steps = placedSteps(definition);
   const existingIds = await knownIds(
@@ -114,7 +114,7 @@ const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
   level_ids: 'level',
 };
 
-/** @returns the records that a definition names, each once for each kind */
+/** @returns the records that a definition names, each record once per kind */
 export function idsNamed(definition: Definition): { named: ReferredKind; id: string }[] {
   const all = [
     ...triggerLists.flatMap((list) => (definition.trigger[list] ?? []).map((id) => ({ named: namedBy[list], id }))),
@@ -175,7 +175,7 @@ const unknownId = (path: string, named: ReferredKind): Problem => ({
   message: `There is no ${named} with this id in the club.`,
 });
 
-/** Duplicate ids, and steps that no run reaches. */
+/** Finds duplicate ids, and steps that no run reaches. */
 function orderProblems(steps: readonly PlacedStep[]): Problem[] {
   const seenIds = new Set<string>();
   const exits = new Set<string>();
@@ -251,7 +251,7 @@ const fieldsOfStep = ({ kind, wait }: Step) =>
 
 interface Around {
   known: KnownIds;
-  /** The problems of the e-mails, by the paths of their steps. */
+  /** The problems of the e-mails, grouped by the path of the step. */
   ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }

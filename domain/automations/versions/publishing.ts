@@ -39,9 +39,9 @@ export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUr
 type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
- * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. E-mails are
- * compiled and their images copied before the transaction, which then checks the draft again.
- * @param ifMatch the header `If-Match`, with the revisions that the caller has seen
+ * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. Before the
+ * transaction, e-mails are compiled and their images are copied. The transaction then checks the draft again.
+ * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, feature_not_in_plan, automation_state,
  *   nothing_to_publish, invalid_definition (with the first problem)
  */

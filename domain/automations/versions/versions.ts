@@ -50,7 +50,7 @@ export async function readVersion(
 }
 
 /**
- * @param of the numbers of two versions. Without `from` the published version, without `to` the draft
+ * @param of the numbers of two versions. If `from` is absent, the published version is used. If `to` is absent, the draft is used
  * @throws DomainError not_found (the automation, or its version)
  */
 export async function compareVersions(

@@ -48,7 +48,7 @@ export async function schedulingProblems(
   return allOf({ ...problems, ofAudience: [empty] });
 }
 
-/** @returns whether a problem prevents the start. An empty audience is then no problem */
+/** @returns whether a problem prevents the start. An empty audience does not prevent it */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
@@ -103,7 +103,7 @@ export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
 
 /**
  * Finds the students of the audience who would get the e-mail.
- * @param most the newest students, at most this many
+ * @param most the maximum number of students. The newest students are chosen
  */
 export async function reachedStudents(
   db: Queries,

@@ -5,7 +5,7 @@ export interface Candidate {
   id: Id;
   name: string;
   email: string;
-  /** Whether the account was confirmed. Otherwise its variables have their fallbacks. */
+  /** Whether the account was confirmed. The variables of an unconfirmed account have their fallback values. */
   confirmed: boolean;
 }
 
@@ -21,7 +21,7 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** The number of copies that a person can look through. */
+/** The maximum number of copies, which a person can still look through. */
 export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;
@@ -48,8 +48,8 @@ const contrasts: readonly [Contrast, (student: Candidate) => number | undefined]
 const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
- * @param students of the audience, the newest first
- * @returns at most ten distinct students: one for each contrast, then the newest other students
+ * @param students students of the audience, the newest first
+ * @returns at most ten distinct students: one student for each contrast, then the newest of the remaining students
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {
   const chosen = new Map<Id, { student: Candidate; because: Contrast }>();

@@ -60,15 +60,15 @@ export async function createCampaign(
 }
 
 /**
- * The maximum number of campaigns of a club, including sent campaigns. It is more than a club sends, and few enough to list and store
- * (CAMP-12).
+ * The maximum number of campaigns of a club, including sent campaigns. A club never sends so many campaigns, and this number can still be
+ * listed and stored (CAMP-12).
  */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
-  // The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
+  // The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
     throw new DomainError(

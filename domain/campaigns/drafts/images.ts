@@ -27,7 +27,10 @@ export interface ImageDeps {
   publicFilesUrl: string;
 }
 
-/** Only files of the library may become public: no student's picture, and no file that was removed since it was chosen. */
+/**
+ * Only files of the library may become public. A student's picture must not become public, and neither must a file that was removed after
+ * it was chosen.
+ */
 const libraryImage = {
   purpose: 'library',
   provider: 'objstore',
@@ -62,7 +65,7 @@ export interface LibraryImage {
   width: number | null;
   /** The reason why the image cannot be converted to a picture for e-mails. Null if there is no problem. */
   problem: MailPictureProblem | null;
-  /** The picture for e-mails. Absent if there is none, or if the image was last processed before such pictures existed. */
+  /** The picture for e-mails. Absent if the image has no such picture, or if the image was last processed before such pictures existed. */
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
@@ -96,7 +99,7 @@ export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[
   );
 }
 
-/** @returns the data about images with which an e-mail is checked */
+/** @returns the data about images that the check of an e-mail needs */
 export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
   return {
     images: [...library.keys()],
@@ -120,7 +123,7 @@ interface PublishedImage {
 
 /**
  * Publishes copies under names that cannot be guessed. A repetition writes the same copies under the same names.
- * @param cause the campaign that is frozen, or the version that is published
+ * @param cause the campaign whose recipients are frozen, or the version that is published
  * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The e-mail's problems report this
  */
 export async function publishImages(
@@ -150,7 +153,7 @@ type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 
-/** @returns the e-mail with the URLs of its images instead of their ids */
+/** @returns the e-mail, in which the URLs of the images replace their ids */
 export const withAddresses = (email: CompiledEmail, images: PublishedImages): CompiledEmail => ({
   ...email,
   images: email.images.map((mediaId) => images.get(mediaId)?.url ?? ''),

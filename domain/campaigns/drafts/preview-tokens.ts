@@ -4,7 +4,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface PreviewToken {
   campaignId: Id;
-  /** Absent for the copy of an unknown student. */
+  /** Absent if the copy is for an unknown student. */
   studentId?: Id;
   expiresAt: Date;
 }
@@ -14,7 +14,7 @@ const secondsBytes = 6;
 const macBytes = 16;
 const unknownStudent = '00000000-0000-0000-0000-000000000000';
 
-/** @param preview its expiry is rounded up to whole seconds @returns 72 characters */
+/** @param preview the data of the token. Its expiry is rounded up to whole seconds @returns 72 characters */
 export function previewToken(
   vault: Vault,
   { campaignId, studentId = unknownStudent, expiresAt }: PreviewToken,

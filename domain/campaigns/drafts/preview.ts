@@ -38,7 +38,7 @@ const previewSeconds = 900;
 const maxCandidates = 5_000;
 
 /**
- * @param studentId the student of the copy; absent for an unknown student
+ * @param studentId the student who would get the copy; absent for a copy for an unknown student
  * @throws DomainError not_found (campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
@@ -59,7 +59,7 @@ export async function previewCampaign(
 }
 
 /**
- * Lists copies for students of the audience who differ most from one another.
+ * Lists copies of the e-mail for those students of the audience who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -86,7 +86,8 @@ export async function listPreviews(
 
 /**
  * Returns the content of the page behind a preview's URL.
- * @throws DomainError not_found (the token is foreign or expired, or its campaign or student was deleted), campaign_has_problems
+ * @throws DomainError not_found (the token is from another service or expired, or its campaign or student was deleted),
+ *   campaign_has_problems
  */
 export async function showPreview(deps: PageDeps, token: string, now: Date): Promise<RecordOf<'CampaignPreviewPage'>> {
   const preview = readPreviewToken(deps.vault, token, now);
@@ -118,13 +119,13 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** Absent if the e-mail has none. The HTML contains it too. */
+  /** Absent if the e-mail has no preheader. The HTML contains the preheader too. */
   preheader?: string;
   html: string;
   text: string;
 }
 
-/** The maximum size of HTML and text in an answer, in bytes. Mailboxes cut off e-mails that are much shorter than this. */
+/** The maximum size of HTML and text in an answer, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**
@@ -223,7 +224,9 @@ function whole(
 /** The address behind the unsubscribe link of a preview. The link does nothing, and an author cannot write this address. */
 export const noWayOut = '#';
 
-/** Signs the URL of the picture in the real mail. For an older image that was not processed, this is the image in the library. */
+/**
+ * Signs the URL of the picture in the real mail. For an older image that was not processed, the URL leads to the image in the library.
+ */
 function addressOf(
   storage: PreviewDeps['storage'],
   { objectKey, mime, picture }: LibraryImage,

@@ -115,7 +115,7 @@ const waitsMs = [10_000, 60_000] as const;
 /** The longest time for which an S3 URL can be signed. Images of a test mail are not published. */
 const imageSeconds = 7 * 86_400;
 
-/** The step of `test-mail/<id>`. If a worker dies after sending, the mail is sent again. @param now Unix milliseconds */
+/** The step of `test-mail/<id>`. If a worker dies after it has sent the mail, the mail is sent again. @param now Unix milliseconds */
 export function sendTestMail(deps: TestMailDeps, id: Id, now: number): Promise<TestMailStep> {
   const select = sql`SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.campaign_id AS "campaignId", claimed.attempt_count AS "attemptCount",
            administrator.name, administrator.email, administrator.language
@@ -140,7 +140,7 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // The campaign was changed since the request. If the process is only busy, the mail is not canceled, and the step is repeated.
+    // The campaign was changed since the request. An error because the process is busy does not cancel the mail. It repeats the step.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

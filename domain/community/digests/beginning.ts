@@ -1,4 +1,4 @@
-/** Begins the daily digests: one for each club and local date, from the morning on (COMM-17). */
+/** Begins the daily digests: one digest for each club and local date, begun in the morning or later (COMM-17). */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { planNames } from '../../../entities/billing/values.ts';
 import { localDateOf } from '../../../platform/core/time/local-time.ts';
@@ -15,9 +15,9 @@ const digestsPerTransaction = 200;
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
- * Begins a batch of digests, each between 8:00 of the club's local date and the end of that date. A digest that was missed during an
- * outage starts late on its date, or never. After a change of time zone, a club gets no digest for a date that is not later than the date
- * of its last digest. A club also gets no digest while another of its digests is open.
+ * Begins a batch of digests, each between 8:00 in the club's time zone and the end of that date. A digest that was missed during an outage
+ * starts later on the same date, or not at all. After a change of time zone, a club gets no digest for a date that is not later than the
+ * date of its last digest. A club also gets no digest while another of its digests is open.
  * @returns the number of digests that began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {

@@ -33,15 +33,15 @@ export interface NewsOfSpace {
 
 /** The content of one student's mail. */
 export interface News {
-  /** In the administrators' order. Never empty. */
+  /** The spaces in the administrators' order. The list is never empty. */
   spaces: readonly NewsOfSpace[];
   /** The number of further spaces with new posts. */
   moreSpaces: number;
 }
 
 /**
- * The table `told` contains the last digest of each student. The table `wanted` contains the student's spaces, and the time after which a
- * post is new.
+ * The table `told` contains the last digest of each student. The table `wanted` contains the spaces for each student, with the time after
+ * which a post is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -85,7 +85,7 @@ export async function studentsWithNews(
   return rows.map(({ id }) => id);
 }
 
-/** The number of characters of a post's Markdown that are read. The excerpt needs no more. */
+/** The number of characters of a post's Markdown that the query reads. The excerpt needs no more characters. */
 const readCharacters = 2_000;
 
 interface Row extends NewPost {

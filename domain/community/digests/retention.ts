@@ -5,7 +5,10 @@ import { digestRules } from './digests.policy.ts';
 
 const batch = 1_000;
 
-/** Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. Safe to repeat. */
+/**
+ * Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. It is safe to repeat this
+ * function.
+ */
 export async function retainDigests(
   db: Database,
   now: Date,

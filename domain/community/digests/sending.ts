@@ -71,11 +71,11 @@ interface Scene {
   branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfAccepted>;
-  /** The number of refusals in a row so far. */
+  /** The number of consecutive refusals so far. */
   refusals: number;
 }
 
-/** The result of a page. */
+/** The result of sending one page of mails. */
 interface DigestPage extends SentPage {
   /** The mail server refused too many mails in a row. */
   isRefusing: boolean;
@@ -121,9 +121,9 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims one mail for each idle connection and chooses its content in the same transaction: the posts that the student may read now. A
- * mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only members may
- * read.
+ * Claims one mail for each idle connection and chooses its content in the same transaction. The content is the posts that the student may
+ * read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
+ * members may read.
  */
 async function claimAll(
   deps: DigestDeps,
@@ -140,7 +140,7 @@ async function claimAll(
   return candidates.map(({ id }) => claims.get(id) ?? 'passed');
 }
 
-/** Locks mails that may go out now, in the order of their ids. Skips mails that another transaction has locked. */
+/** Locks mails that may be sent now, in the order of their ids. Skips mails that another transaction has locked. */
 async function lock(
   tx: Transaction,
   vault: Vault,
@@ -237,7 +237,7 @@ function messageTo(
   };
 }
 
-/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the page continues */
+/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the sending of the page continues */
 async function record(
   { db, onOutcome }: DigestDeps,
   scene: Scene,

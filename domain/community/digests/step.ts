@@ -11,7 +11,7 @@ import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
 import { sendDigestPage, type DigestDeps } from './sending.ts';
 
-/** The reason of a wait. `page` means no wait: there is more to do. */
+/** The reason of a wait. `page` means that the digest does not wait, because more work is due. */
 type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type DigestStep =
@@ -29,7 +29,7 @@ export type DigestStep =
 
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const unreachedRestMs = 15_000;
-/** The pause if the mail server refuses several mails in a row, which a person must solve. */
+/** The pause if the mail server refuses several mails in a row, which an operator must solve. */
 const refusedRestMs = 15 * 60_000;
 
 /** @param digestId `<club>/<date>` @param now Unix milliseconds */
@@ -54,7 +54,7 @@ async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
   return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
 }
 
-/** @returns how many mails are due, counted up to a page */
+/** @returns the number of due mails. The count stops at the size of a page */
 async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<number> {
   const countRow = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE digest_id = ${digestId} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${digestRules.pageSize}) AS page`);
@@ -85,8 +85,8 @@ async function send(
 }
 
 /**
- * Reads the next page of members in one transaction. Each member with new posts gets a row, unique by student and digest. If another
- * transaction has already read the page, nothing changes.
+ * Reads the next page of members in one transaction. Each member with new posts gets a row, which is unique for the student and the digest.
+ * If another transaction has already read the page, nothing changes.
  */
 async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): Promise<void> {
   const { id, clubId, pagedTo, pages } = digest;
@@ -96,7 +96,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     if (!current) return;
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
-    // Waits for concurrent removals of students. They would not see these mails, and would leave a name and an address in them.
+    // Waits for concurrent removals of students. These removals do not see the new mails, and would leave a name and an address in them.
     const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
@@ -113,7 +113,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** The members after this one in the order of ids, which is the order of the partial index. */
+/** Reads the members after this member in the order of ids, which is the order of the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
@@ -121,7 +121,7 @@ async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promi
   return members.map(({ id }) => id);
 }
 
-/** Skips every mail that has not gone out. Mails that are being sent complete normally. */
+/** Skips every mail that was not sent. Mails that are being sent complete normally. */
 async function endEarly(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -145,7 +145,7 @@ async function finishOrWait(deps: DigestDeps, digest: SpaceDigest, { leased, now
   return (await end(deps, digest, now)) ? { done: true, outcome: 'sent' } : rest(deps, digest, 'page', { until: now });
 }
 
-/** @returns false if a mail is still open */
+/** @returns false if a mail still has no outcome */
 async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<boolean> {
   const ended = await db.run(sql`UPDATE space_digests SET ended_at = ${now}, looks_at = NULL
     WHERE id = ${id} AND ended_at IS NULL
@@ -160,7 +160,7 @@ async function rest(
   waitingFor: Awaited,
   { until, leased = until }: { until: Date; leased?: Date | undefined },
 ): Promise<DigestStep> {
-  // After its date the digest waits only for mails that are being sent.
+  // After the end of its date, the digest waits only for mails that are being sent.
   const nextLook = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
   const at = leased < nextLook ? leased : nextLook;
   const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`

@@ -16,12 +16,12 @@ function startOfAddress(word: string): number | undefined {
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
-/** Reads each run of scheme characters once, and not again from each of its letters. */
+/** Reads each sequence of scheme characters only once. The search does not begin again at each of its letters. */
 function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;
     if (!word.startsWith('://', end) || end + '://'.length === word.length) continue;
-    const before = word.slice(Math.max(0, index - 1), index); // characters that may belong to the same word, such as an underscore
+    const before = word.slice(Math.max(0, index - 1), index); // these characters, such as an underscore, may belong to the same word
     const first = firstLetter.exec(before + run)?.index;
     if (first !== undefined) return index - before.length + first;
   }

@@ -24,7 +24,7 @@ export function wordsOf(text: string, most: number): string {
   return words;
 }
 
-/** Shortens a line that is not Markdown. */
+/** Shortens a line of plain text, which is not Markdown. */
 export const plainLine = (text: string, most: number): string => cut(plain(text), most);
 
 const plain = (text: string): string => withoutAddresses(text).replaceAll(unseen, ' ').replaceAll(/\s+/g, ' ').trim();
@@ -36,7 +36,7 @@ function wordsOfToken({ type, content, children }: Token): string {
 }
 
 function cut(line: string, most: number): string {
-  if (line.length <= most) return line; // a grapheme has at least one UTF-16 unit
+  if (line.length <= most) return line; // each grapheme has at least one UTF-16 unit
   const parts = Array.from(graphemes.segment(line), ({ segment }) => segment);
   if (parts.length <= most) return line;
   const head = parts.slice(0, most - 1).join('');

@@ -15,8 +15,8 @@ import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
  * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). Facts about a student are
- * written under this lock, one change after another.
- * @throws DomainError not_found (also for a removed student and one of another club)
+ * written under this lock, so that changes run one after another.
+ * @throws DomainError not_found (also for a removed student and a student of another club)
  */
 export async function lockStudent(
   tx: Transaction,
@@ -42,9 +42,9 @@ export interface NewAccount {
 /**
  * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). If the address
  * has a pending sign-up, it becomes an account of the club, and its owner is invited (DEC-62). The transaction must not have locked a
- * student yet, because a new student needs the lock of the club's count first (docs/explanation/architecture.md#locks).
+ * student yet, because opening an account first locks the club's count of students (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no seat for another student)
- * @throws StaleRead (the account was created or deleted since a read without a lock)
+ * @throws StaleRead (the account was created or deleted after a read without a lock)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -66,7 +66,7 @@ export async function findOrOpenAccount(
   return { studentId, created: !account, takenOver: account !== undefined };
 }
 
-/** @throws StaleRead: a sign-up or a correction has taken the address since the read */
+/** @throws StaleRead: a sign-up or a correction has taken the address after the read */
 async function insertStudent(
   tx: Transaction,
   vault: Vault,
@@ -83,9 +83,9 @@ async function insertStudent(
 }
 
 /**
- * Locks a student for an act that confirms the account in the club's name, such as a manual grant. A pending sign-up becomes an account
- * of the club, and its owner is invited. The transaction must not have locked a student yet.
- * @throws DomainError not_found (also for a removed student and one of another club); limit_reached; StaleRead
+ * Locks a student for an act that confirms the account in the club's name, such as a manual grant. A pending sign-up becomes an account of
+ * the club, and its owner is invited. The transaction must not have locked a student yet.
+ * @throws DomainError not_found (also for a removed student and a student of another club); limit_reached; StaleRead
  */
 export async function lockForClub(
   tx: Transaction,

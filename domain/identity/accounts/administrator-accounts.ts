@@ -20,9 +20,9 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
- * an account that existed before.
- * @throws DomainError invalid_credentials; email_not_verified only after a right password
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. The answer is the same for a new
+ * account and for an account that existed before.
+ * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(
   { db }: VaultDeps,
@@ -46,7 +46,7 @@ export async function signInAdministrator(
   const isOffered = await passwordMatches(password, account?.offered ?? null);
   if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // The comparison of passwords took some time. If the password was reset during it, the sign-in fails.
+    // The comparison of passwords took some time. If the password was reset during the comparison, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
@@ -78,7 +78,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password. Every other sign-in session and every mailed token ends. @throws DomainError weak_password, token_gone */
+/** Sets a new password. Ends every other sign-in session and every mailed token. @throws DomainError weak_password, token_gone */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -104,7 +104,7 @@ async function passwordOwner(tx: Queries, administratorId: Id): Promise<Password
   return { email, names: [name, ...organizations.map((organization) => organization.name)] };
 }
 
-/** @returns the administrator and their clubs (ACC-2) */
+/** @returns the administrator and the administrator's clubs (ACC-2) */
 export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
   const row = await tx.one<{
     id: Id;

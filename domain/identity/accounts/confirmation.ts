@@ -21,8 +21,8 @@ export interface Offer {
 }
 
 /**
- * Records the password of a repeated sign-up. Sign-in accepts the last one with `email_not_verified`. A password that differs from the
- * account's is stored separately until the address is confirmed.
+ * Records the password of a repeated sign-up. Sign-in answers `email_not_verified` to the last recorded password. If the password differs
+ * from the account's password, it is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -44,10 +44,9 @@ export async function noteOffer(
 
 /**
  * Confirms an account that was never confirmed. A confirmed account does not change. The account keeps its password only if the sign-up's
- * own mail proved the address and no other sign-up offered another password. The reason: any person can sign up with any address, and the
- * reader of the mails cannot see which sign-up sent a mail. A person without a password chooses one by a reset. Earlier mails are
- * withdrawn.
- * @param proof `sign_up`: the mail of the sign-up; `other`: a code, which does not show who signed up
+ * own mail proved the address and no other sign-up offered another password. Any person can sign up with any address, and the reader of the
+ * mails cannot see which sign-up sent a mail. A person whose account has no password chooses one by a reset. Earlier mails are withdrawn.
+ * @param proof the proof of the address. `sign_up` is the mail of the sign-up. `other` is a code, which does not show who signed up
  */
 export async function confirmAddress(
   tx: Transaction,

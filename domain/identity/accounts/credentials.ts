@@ -4,5 +4,5 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 /** The error is the same for an unknown e-mail and a wrong password. */
 export const invalidCredentials = () => new RefusalToPerson('invalid_credentials', 'refusal.invalid_credentials');
 
-/** Only after a correct password (DEC-16). The message is the same for a new account and an existing account. */
+/** This error is returned only after a correct password (DEC-16). The message is the same for a new account and an existing account. */
 export const emailNotVerified = () => new RefusalToPerson('email_not_verified', 'refusal.email_not_verified');

@@ -4,11 +4,11 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 
-/** Students of a batch, which takes some tens of milliseconds of hashing. */
+/** The number of students of a batch. The hashing of a batch takes some tens of milliseconds. */
 const batch = 1_000;
 
 /**
- * Fills in one batch. Safe to repeat: an address that is corrected at the same time keeps its own key.
+ * Fills in one batch. It is safe to repeat this function. If an address is corrected at the same time, it keeps the key of the correction.
  * @returns the number of filled rows, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {

@@ -17,7 +17,7 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
-  /** The account was a pending sign-up, and this act of the club confirms it (DEC-62). */
+  /** Whether the account was a pending sign-up, which this act of the club confirms (DEC-62). */
   takenOver: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface FoundAccount {
  * @param people without duplicate addresses
  * @param room receives the number of new people, and returns how many of them may count. The first people of the list count
  * @returns the accounts by address. People without a seat are absent
- * @throws StaleRead (an account was created or deleted since the read)
+ * @throws StaleRead (an account was created or deleted after the read)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function findOrOpenAccounts(
     (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
   );
   const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
-  // A student was removed or got another address since the read. Students are already locked, so it is too late to lock the count.
+  // A student was removed or got another address after the read. Students are already locked, so it is too late to lock the count.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
@@ -63,12 +63,12 @@ export async function findOrOpenAccounts(
   if (newPeople.length > 0)
     for (const { id, email } of await insert(tx, vault, clubId, newPeople, now))
       accounts.set(email, { studentId: id, created: true, takenOver: false });
-  // A sign-up or a correction has taken one of the addresses since the students were locked.
+  // A sign-up or a correction has taken one of the addresses after the students were locked.
   if (newPeople.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
-/** @returns how many of these addresses belong to counting students of the club */
+/** @returns the number of these addresses that belong to students whom the club's count includes */
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
   const row = await tx.one<{ known: number }>(
     sql`SELECT count(*)::int AS known FROM students

@@ -4,15 +4,18 @@ const hour = 3_600_000;
 
 export const pendingSignUpRules = {
   /**
-   * The maximum number of unconfirmed sign-ups of a club within an hour. People confirm within minutes, so that a launch with thousands
-   * of sign-ups stays below the limit. A script with invented addresses does not.
+   * The maximum number of unconfirmed sign-ups of a club within an hour. People confirm within minutes, so a launch with thousands of
+   * sign-ups stays below the limit. A script with invented addresses reaches the limit.
    */
   anHour: 500,
-  /** The maximum from one network. It is a tenth of the club's limit, so that one stranger cannot block a club's sign-up for everyone. */
+  /**
+   * The maximum number of unconfirmed sign-ups from one network within an hour. It is a tenth of the club's limit, so that one stranger
+   * cannot block a club's sign-up for everyone.
+   */
   anHourOfNetwork: 50,
   hourMs: hour,
   /** The age at which a pending sign-up is removed. Its last link is valid for 24 hours. */
   removedAfterMs: 7 * 24 * hour,
-  /** The maximum number of sign-ups that one round of retention removes, each in a transaction of its own. */
+  /** The maximum number of sign-ups that one round of retention removes, each in a separate transaction. */
   removedARound: 200,
 } as const;

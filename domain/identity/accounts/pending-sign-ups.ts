@@ -25,10 +25,10 @@ interface Account {
 }
 
 /**
- * Locks a student who may begin to count. If the student does not count yet, the function locks the club's count first
- * (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * Locks a student whom the club's count may soon include. If the count does not include the student yet, the function locks the club's
+ * count first (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which a condition on students who were not removed
- * @returns the account, if it exists. Also seats, if the account is pending, or if it is absent and `orNewIn` is set
+ * @returns the account, if it exists. Also returns seats if the account is pending, or if the account is absent and `orNewIn` is set
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(
@@ -58,7 +58,7 @@ export async function takeSeatOf(
 /**
  * Confirms pending sign-ups in the name of the club or a sale, so that they count. Their passwords may belong to a stranger and are
  * removed. Sign-in still answers `email_not_verified` to an offered password, so that it does not reveal the confirmation (ADR 5). The
- * caller holds the locks of the students and their seats.
+ * caller holds the locks of the students and has reserved their seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -85,13 +85,13 @@ export async function takeOver(
 interface SignUpSource {
   /** The network of the caller. Undefined if it is unknown. */
   network: string | undefined;
-  /** A condition on a row of `students` that these limits do not count. */
+  /** A condition on a row of `students`: these limits do not count the sign-up. */
   uncounted: Sql;
 }
 
 /**
- * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that all
- * callers get the same answer. Concurrent sign-ups may exceed the limit by their number.
+ * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that the answer
+ * does not show whether the address is known. Concurrent sign-ups may exceed the limit by the number of these sign-ups.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(

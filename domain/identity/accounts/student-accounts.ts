@@ -28,9 +28,9 @@ import { DomainError } from '../../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. This is so for a new account and for
- * an account that existed before.
- * @throws DomainError invalid_credentials; email_not_verified only after a right password
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. The answer is the same for a new
+ * account and for an account that existed before.
+ * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
   { db, storage }: StudentDeps,
@@ -51,7 +51,8 @@ export async function signInStudent(
   const isOffered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // The comparison of passwords took some time. If the password was reset or the student removed during it, the sign-in fails.
+    // The comparison of passwords took some time. If the password was reset or the student was removed during the comparison, the sign-in
+    // fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
@@ -80,8 +81,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student whose address is proven. The lock comes after the lock of the club's count, if the student begins to count, and before
- * the student's tokens.
+ * Locks a student whose address is proven. If the club's count does not include the student yet, the count is locked before the student.
+ * The student is locked before the student's tokens.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
@@ -101,7 +102,7 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request, with which codes of the account are tried. It has the same form if no code was mailed
+ * @returns the id of this request. A caller must send this id with a code. The id has the same form if no code was mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -114,7 +115,7 @@ export async function requestStudentCode(
 }
 
 /**
- * Sets a new password. Every other sign-in session and every mailed token ends.
+ * Sets a new password. Ends every other sign-in session and every mailed token.
  * @throws DomainError weak_password, token_gone, limit_reached
  */
 export async function confirmStudentPasswordReset(
@@ -144,10 +145,10 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a code for a session. The try is recorded and committed first, so that no two guesses share one try.
- * @param input.network the network of the request
- * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a foreign request and an unknown e-mail;
- *   limit_reached
+ * Exchanges a code for a session. The try is recorded and committed first, so that two concurrent guesses count as two tries.
+ * @param input.network the network from which the request came
+ * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a code of another request and an unknown
+ *   e-mail; limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,

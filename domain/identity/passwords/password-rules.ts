@@ -17,7 +17,8 @@ const minUnknown = 6;
 const minPartLength = 3;
 
 /**
- * @param owner absent if the owner is not known yet. Then {@link requireUnknown} checks the rest later
+ * @param owner absent if the owner is not known yet. In this case {@link requireUnknown} later checks the password against the data about
+ *   the owner
  * @throws DomainError weak_password
  */
 export function requireStrongPassword(password: string, owner?: PasswordOwner): void {
@@ -62,8 +63,8 @@ const standIns: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variants of leaked passwords that attackers try: with digits around them, digits for letters, blanks between letters, or written
- * twice.
+ * The variants of leaked passwords that attackers try: with digits around them, with digits instead of letters, with blanks between
+ * letters, or written twice.
  */
 function formsOf(text: string): readonly string[] {
   const plain = [text, text.replaceAll(/\s/g, '')];

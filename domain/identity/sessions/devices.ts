@@ -11,7 +11,7 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account identifies the account by its address, so that a change of the address makes the token invalid
+ * @param account the account, identified by its address. So a change of the address makes the token invalid
  * @returns letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {

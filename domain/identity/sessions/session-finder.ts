@@ -13,16 +13,16 @@ import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
 import type { StudentIdentity } from '../student-identity.ts';
 
-/** The shortest time between two extensions of a session, so that few requests write. */
+/** The shortest time between two extensions of a session, so that only few requests write to the database. */
 const slideEveryMs = 5 * 60_000;
-/** The maximum number of look-ups of a process at the same time. They use only a few of the process's connections. */
+/** The maximum number of look-ups of a process at the same time. So look-ups use only a few of the process's connections. */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
   /**
-   * The role of the administrator in the requested club. Null without a membership or without such a club. A caller cannot distinguish
-   * the two.
+   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. A caller
+   * cannot distinguish these two cases.
    */
   role: Role | null;
 }
@@ -89,7 +89,7 @@ const columnsOf = (lookUps: readonly LookUp[]): StudentLookUps => ({
   times: lookUps.map(({ now }) => now),
 });
 
-/** @returns the row of each look-up, in their order */
+/** @returns the row of each look-up, in the order of the look-ups */
 function inOrder<Row extends { position: number }>(
   lookUps: readonly LookUp[],
   rows: readonly Row[],

@@ -1,6 +1,6 @@
 /**
- * Sign-in sessions: opaque tokens in two stores, one for each kind of caller. A session ends when its row is deleted (AUTH-1 to AUTH-4,
- * AUTH-6).
+ * Sign-in sessions: opaque tokens, with one store for students and one for administrators. A session ends when its row is deleted (AUTH-1
+ * to AUTH-4, AUTH-6).
  */
 import { randomBytes } from 'node:crypto';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +13,7 @@ export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
 const day = 24 * hour;
-/** The lifetime of a session (DEC-10): a student's from its beginning, an administrator's from its last use. */
+/** The lifetime of a session (DEC-10): a student's session counts from its beginning, and an administrator's session from its last use. */
 export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
 /** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;
@@ -54,7 +54,7 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
 
 /** The time in milliseconds for which an expired session is still stored, because the clocks of processes differ. */
 const retentionMs = day;
-/** Sessions of each kind in a batch. */
+/** The maximum number of sessions of each kind in a batch. */
 const sessionsPerBatch = 1_000;
 
 /**
@@ -79,7 +79,7 @@ export async function removeEndedSessions(
   };
 }
 
-/** @returns for each session in order whether it is valid: it has not ended, and its student is not removed */
+/** @returns for each session, in their order, whether the session is valid: it has not ended, and its student was not removed */
 export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
   const rows = await db.rows<{ lives: boolean }>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id

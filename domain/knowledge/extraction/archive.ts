@@ -5,15 +5,15 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
-  /** @param name upper and lower case are equal, because names in office files ignore case */
+  /** @param name the case of letters does not matter, because names in office files ignore case */
   has(name: string): boolean;
   /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
 }
 
-/** @throws Unreadable too_large (many entries), file_corrupt, file_encrypted */
+/** @throws Unreadable too_large (too many entries), file_corrupt, file_encrypted */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
-  // The sizes of entries are checked during unpacking, which stops when an entry is larger than its declared size.
+  // The sizes of entries are checked during unpacking, which stops if an entry is larger than its declared size.
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {
@@ -43,7 +43,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   };
 }
 
-/** Whether the error comes from unpacking the bytes. A wrong declared size is a fault of the whole archive instead. */
+/** Whether the error comes from unpacking the bytes. A wrong declared size is not such an error, but a fault of the whole archive. */
 function isOfPacking(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }

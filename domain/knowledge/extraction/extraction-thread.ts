@@ -15,7 +15,7 @@ import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 /** The source whose text is extracted. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
-  /** `says`: the announced media type. `pages`: the pages of a PDF to read, from 1 and in order; absent for all. */
+  /** `says` is the announced media type. `pages` are the pages of a PDF to read, from 1 and in order; if absent, all pages are read. */
   | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
   /** The subtitles of a video or sound, as WebVTT. */
   | { kind: 'subtitles'; bytes: Uint8Array }

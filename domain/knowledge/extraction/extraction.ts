@@ -7,7 +7,7 @@ import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
 import type { Scanned } from './sections.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** `scanned`: the pages of a PDF that are pictures; absent if there are none. */
+/** `scanned` are the pages of a PDF that are pictures; absent if the PDF has no such pages. */
 export type Extraction =
   | {
       result: 'read';
@@ -16,7 +16,7 @@ export type Extraction =
       warnings: SourceWarning[];
       scanned?: Scanned;
     }
-  /** The source itself is unreadable; another try would fail again. */
+  /** The source itself is unreadable, so another try would also fail. */
   | {
       result: 'unreadable';
       code: Exclude<IndexingError, 'indexing_failed'>;
@@ -27,11 +27,11 @@ export type Extraction =
 export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
 /**
- * @param source its bytes are transferred to the thread
- * @param options.onPage called with the number of pages read and the number of all pages
+ * @param source the source, whose bytes are transferred to the thread
+ * @param options.onPage is called with the number of pages that were read, and the number of all pages
  * @param options.signal ends the thread
- * @param options.rules other bounds, for tests
- * @throws the signal's reason; any error in the thread that the source did not cause
+ * @param options.rules other bounds, which tests use
+ * @throws the the reason of the signal; any error in the thread that the source did not cause
  */
 export async function extract(
   source: Source,

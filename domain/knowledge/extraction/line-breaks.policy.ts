@@ -1,7 +1,8 @@
-/** Line breaks that exist only in the source of a text. The page shows one paragraph. */
+/** Handles line breaks that exist only in the source of a text. The page shows such lines as one paragraph. */
 
 /**
- * Chinese, Japanese and Thai use no spaces, so a line break between their letters has no meaning. In other scripts it means a space.
+ * Chinese, Japanese and Thai use no spaces, so a line break between their letters has no meaning. In other scripts a line break means a
+ * space.
  * @returns the text without the line breaks that have no meaning
  */
 export function joinUnspaced(text: string): string {

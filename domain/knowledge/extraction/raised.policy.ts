@@ -1,6 +1,6 @@
 /**
- * Raised and lowered letters in plain text: `10³`, `H₂O`. Normal letters would join the text before them, so that 10³ would become 103.
- * Unicode has raised and lowered forms of digits, signs and some letters. All other words get `^` or `_`.
+ * Raised and lowered letters in plain text: `10³`, `H₂O`. If raised letters were written as normal letters, they would join the text before
+ * them, and 10³ would become 103. Unicode has raised and lowered forms of digits, signs and some letters. All other words get `^` or `_`.
  */
 
 const raisedForms = new Map(
@@ -16,10 +16,10 @@ const loweredForms = new Map(
   }),
 ); // prettier-ignore
 
-/** Words that are raised by convention and mean the same in normal letters: "1st", "Mme", "N.º", "TM". */
+/** Words that are raised by convention, and that mean the same in normal letters: "1st", "Mme", "N.º", "TM". */
 const onlyRaisedByCustom = /^(?:st|nd|rd|th|e|er|re|ère|ème|me|mes|os|as|a|o|ª|º|TM|®|©|™|\u2032|\u2033|°|['"*†‡§])$/u;
 
-/** @param text the raised words @returns their form in plain text. Spaces at the ends stay */
+/** @param text the raised words @returns the form of the letters in plain text. Spaces at the ends stay */
 export function raised(text: string): string {
   return formed(text, raisedForms, '^');
 }

@@ -8,7 +8,7 @@ import { BadSubtitles, parseSubtitles, readCues } from './text/subtitles.policy.
 import { hasWords } from './text.policy.ts';
 import { readingTheFile, Unreadable } from './unreadable.ts';
 
-/** @returns the lesson's sections; none if it has no text @throws Unreadable too_large, file_corrupt */
+/** @returns the lesson's sections; an empty list if the lesson has no text @throws Unreadable too_large, file_corrupt */
 export async function readLesson(markdown: string): Promise<ReadOut> {
   const into = new SectionBuilder();
   await readMarkdown(markdown, into);
@@ -16,10 +16,10 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes transferred: a reader may take them over
- * @param says the announced media type, for texts that could be of several types
+ * @param bytes the bytes of the file. They are transferred, so a reader may take them over
+ * @param says the announced media type. It matters only for texts that could have several types
  * @param options.onPage called with the number of pages read and the number of all pages
- * @param options.pages the pages of a PDF to read; all if absent
+ * @param options.pages the pages of a PDF to read; if absent, all pages are read
  * @throws Unreadable
  */
 export async function readFile(
@@ -94,7 +94,7 @@ type FileType = 'pdf' | 'zip' | 'text';
 async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
-  if (isSaidText) return 'text'; // its first words may mention PDF
+  if (isSaidText) return 'text'; // the first words of a text may mention PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
   if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16
@@ -103,7 +103,8 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are recognized by two letters, and a text may also begin with these letters.
+  // Some types are recognized by two letters. A text may also begin with these two letters, so it is checked first whether the file is a
+  // text.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

@@ -8,30 +8,30 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /** `lines`: code, whose lines are kept; `row`: a row of a table or list, close to the next row. */
+  /** `lines` is code, whose lines are kept. `row` is a row of a table or list, which stays close to the next row. */
   kind: 'prose' | 'row' | 'lines';
-  /** The header of the table, for a row of a table. Each passage with rows of the table begins with it. */
+  /** If the paragraph is a row of a table, the header of that table. Each passage with rows of the table begins with it. */
   header?: string;
-  /** The time span of a paragraph of a video or sound: it stays one block. */
+  /** The time span of a paragraph of a video or sound. Such a paragraph stays one block. */
   seconds?: Seconds;
 }
 
-/** From the beginning of a video or sound, in whole seconds. */
+/** The time from the beginning of a video or sound, in whole seconds. */
 export interface Seconds {
   from: number;
   to: number;
 }
 
 export interface Section {
-  /** From 1; null if the source has no pages. */
+  /** The number of the page, from 1. Null if the source has no pages. */
   page: number | null;
-  /** The headings above the section, the outermost first. */
+  /** The headings above the section. The outermost heading is first. */
   headings: string[];
   paragraphs: Paragraph[];
 }
 
 export interface ReadOut {
-  /** Null if the source has no pages. */
+  /** The number of pages. Null if the source has no pages. */
   pageCount: number | null;
   sections: Section[];
   warnings: SourceWarning[];
@@ -46,7 +46,7 @@ export interface Scanned {
   pageCount: number;
 }
 
-/** A heading that is longer than this is a paragraph in large letters. */
+/** The maximum length of a heading. A longer heading counts as a paragraph in large letters. */
 const longestHeading = 200;
 
 /**
@@ -58,7 +58,7 @@ export class SectionBuilder {
   #page: number | null = null;
   #path: { level: number; text: string }[] = [];
   #current: Section | undefined;
-  /** The last heading, while there is no text below it. */
+  /** The last heading, as long as no text has followed it. */
   #bare: { level: number; section: Section } | undefined;
   #length = 0;
   readonly #warnings = new Warnings();
@@ -68,12 +68,12 @@ export class SectionBuilder {
     this.#warnings.add(code, this.#page);
   }
 
-  /** @returns the warnings by kind; to be called at the end */
+  /** @returns the warnings by kind. Call this function at the end */
   warnings(): SourceWarning[] {
     return this.#warnings.all();
   }
 
-  /** @returns all pages with this warning, in order */
+  /** @returns all pages with the warning of this kind, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return this.#warnings.pagesWith(code);
   }
@@ -86,7 +86,7 @@ export class SectionBuilder {
     if (!keepsHeadings) this.#path = [];
   }
 
-  /** @param level from 1, the outermost @throws Unreadable too_large */
+  /** @param level the level of the heading. The outermost level is 1 @throws Unreadable too_large */
   heading(level: number, raw: string): void {
     const text = cleanLine(raw);
     if (!hasWords(text)) return;

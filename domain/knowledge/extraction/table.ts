@@ -1,9 +1,9 @@
 /**
- * A table as people read it: each cell is in its column, even if cells before it are empty or span several rows and columns. All readers
- * of files build their tables with this module.
+ * A table as people read it: each cell is in its column, even if cells before it are empty or span several rows and columns. All readers of
+ * files build their tables with this module.
  *
- * A row is written as `Bowline | | 60`. The words of a cell that spans several rows or columns are repeated in each of them, because each
- * row is found and quoted alone. A cell over the whole row is written once.
+ * A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its words are repeated in each of them, because each row
+ * is found and quoted alone. A cell that spans the whole row is written once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -12,7 +12,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** The row and column in which the cell began. All repetitions of a spanning cell have the same values. */
+  /** The row and column in which the cell began. All repetitions of a spanning cell have the same row and column. */
   row: number;
   column: number;
 }
@@ -22,9 +22,9 @@ interface Row {
   isHeader: boolean;
 }
 
-/** The longest header, in characters, that is repeated in each passage of its table. */
+/** The maximum length, in characters, of a header that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
-/** The widest cell that a browser allows. */
+/** The maximum number of columns of a cell. Browsers have the same limit. */
 const maxColspan = 1_000;
 
 /** The header with which each passage of a table begins. */
@@ -40,7 +40,7 @@ export class TableBuilder {
   #column = 0;
   #cells = 0;
 
-  /** @param isHeader whether its cells are headers of the rows below */
+  /** @param isHeader whether the cells of the row are headers of the rows below */
   row(isHeader = false): void {
     this.#endRow();
     this.#rows.push({ cells: [], isHeader });
@@ -49,7 +49,7 @@ export class TableBuilder {
 
   /**
    * Adds the next cell of the row, in the order of the file, even if it is empty.
-   * @param text in any form; this function cleans it
+   * @param text the text of the cell in any form; this function cleans it
    * @throws Unreadable too_large
    */
   cell(text: string, { colspan = 1, rowspan = 1 }: { colspan?: number; rowspan?: number } = {}): void {
@@ -68,8 +68,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of a table before a page break, which continues here if it has as many columns
-   * @returns the header of the rows, if they have one
+   * @param earlier the header of the table before a page break. This table continues that table if both have the same number of columns
+   * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
   end(into: SectionBuilder, earlier?: TableHeader): TableHeader | undefined {
@@ -127,7 +127,9 @@ function spanOf(span: number, most: number): number {
   return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/** Drops columns in which no cell with a word begins. Such columns come from cells that only leave space or span too many columns. */
+/**
+ * Drops columns in which no cell with a word begins. Such columns come from cells that only create space, or that span too many columns.
+ */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
@@ -136,7 +138,10 @@ function columnsWithText(rows: readonly Row[]): number[] {
   return [...columns].toSorted((a, b) => a - b);
 }
 
-/** @returns the number of header rows at the head: marked rows, or else the first row if all its cells have words and rows follow */
+/**
+ * @returns the number of header rows at the beginning. These are the marked rows. If no row is marked, the first row is the header if all
+ *   its cells have words and other rows follow
+ */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);
   if (marked > 0) return marked;

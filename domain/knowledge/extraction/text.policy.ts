@@ -11,7 +11,7 @@ const joiners = /[\u200C\u200D]+/g;
 const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
 const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 
-/** Half surrogate pairs become the replacement character. White space is kept as spaces, tabs and line feeds. */
+/** Half surrogate pairs become the replacement character. White space is converted to spaces, tabs and line feeds. */
 export function cleanText(text: string): string {
   return text
     .toWellFormed()
@@ -25,14 +25,14 @@ export function cleanText(text: string): string {
 
 const afterPicture = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u;
 
-/** A joiner between pictures combines them to one picture, and some scripts write words with joiners. Any other joiner is dropped. */
+/** A joiner between two emoji combines them to one picture, and some scripts write words with joiners. Any other joiner is dropped. */
 function meantJoiner(run: string, at: number, whole: string): string {
   const before = whole.slice(Math.max(0, at - 12), at);
   if (run.includes('\u200D') && afterPicture.test(before)) return '\u200D';
   return joinsLetters(before, whole.slice(at + run.length, at + run.length + 2)) ? run.slice(0, 1) : '';
 }
 
-/** Like {@link cleanText}, but on one line: each run of white space becomes one space, and there is no space at the ends. */
+/** Like {@link cleanText}, but on one line: each sequence of white space becomes one space, and the ends have no space. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
@@ -42,7 +42,7 @@ export function lengthOf(text: string): number {
   return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0); // a surrogate pair counts once
 }
 
-/** Whether it contains letters or digits. */
+/** Whether the text contains letters or digits. */
 export function hasWords(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);
 }

@@ -1,4 +1,4 @@
-/** Thrown if a source itself cannot be indexed. This is a result, not a defect of the program. */
+/** Thrown if a source itself cannot be indexed. This error is a result for the source, and not a defect of the program. */
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
@@ -7,7 +7,7 @@ export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
   /** The warnings before the error, which may explain it. */
   readonly warnings: SourceWarning[];
-  /** The pages that are pictures, for a PDF without text. */
+  /** For a PDF without text, the pages that are pictures. */
   readonly scanned: Scanned | undefined;
 
   constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {

@@ -2,13 +2,13 @@
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
-/** The maximum number of positions that a warning lists. Further positions are only counted. */
+/** The maximum number of positions that a warning lists. Positions beyond this number are only counted. */
 const placesAWarning = 100;
 
 export class Warnings {
   readonly #found = new Map<SourceWarningCode, { count: number; pages: Set<number> }>();
 
-  /** @param page null if the source has no pages */
+  /** @param page the number of the page; null if the source has no pages */
   add(code: SourceWarningCode, page: number | null): void {
     const warning = this.#found.get(code) ?? { count: 0, pages: new Set() };
     warning.count += 1;
@@ -29,7 +29,7 @@ export class Warnings {
   }
 }
 
-/** @param pages in order, each once @returns a warning that counts all pages and lists the first */
+/** @param pages the pages in order, each page once @returns a warning that counts all pages and lists the first pages */
 export function warningOf(code: SourceWarningCode, pages: readonly number[]): SourceWarning {
   return { code, count: pages.length, pages: pages.slice(0, placesAWarning) };
 }

@@ -1,4 +1,7 @@
-/** Claims on sources. A claim is a lease with a fencing token, and it is lost when another worker claims or changes the source. */
+/**
+ * Claims on sources. A claim is a lease with a fencing token. A worker loses its claim when another worker claims the source, or when a
+ * transaction changes the source.
+ */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,15 +14,15 @@ export interface Claim {
   sourceId: Id;
   clubId: Id;
   kind: SourceKind;
-  /** The fencing token: a later claim has a higher one. */
+  /** The fencing token: a later claim has a higher token. */
   fence: number;
   /** The version of the content that this claim reads. */
   version: number;
   /** From 1. */
   attempt: number;
-  /** The source has left the index, so its rows must be removed. */
+  /** Whether the source has left the index, so that its rows must be removed. */
   isRemoved: boolean;
-  /** Some pages are pictures for which OCR was not tried. */
+  /** Whether the source has pages that are pictures, for which OCR was not tried yet. */
   waitsForOcr: boolean;
 }
 
@@ -43,15 +46,15 @@ const claimColumns = columns(AgentSource, {
   sql`removed_at IS NOT NULL AS "isRemoved", ocr_due_at IS NOT NULL AS "waitsForOcr"`,
 );
 
-/** @param now Unix milliseconds @returns undefined if the source is not due or another living worker has claimed it */
+/** @param now Unix milliseconds @returns undefined if the source is not due, or if a living worker has a claim on it */
 export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
   return lease.claim<Claim>(db, sourceId, now, sql`SELECT ${claimColumns} FROM claimed`);
 }
 
 /**
  * Renews a claim until it is released. The claim is also lost when the source gets a new version of its content.
- * @param onRenewal called at each renewal, also while Postgres cannot be reached
- * @param stop aborts when the process is to stop
+ * @param onRenewal is called at each renewal, even if Postgres cannot be reached
+ * @param stop aborts when the process must stop
  */
 export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(
@@ -79,8 +82,8 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
 }
 
 /**
- * Releases a claim that got no permit for OCR. The source is due later, and the attempt does not count. From then on, a claim waits for
- * the permit before it reads the file.
+ * Releases a claim for which no OCR permit was free. The source is due later, and the attempt does not count. Later claims wait for the
+ * permit before they read the file.
  * @throws LeaseLost
  */
 export async function waitForOcr(db: Queries, { sourceId, fence, version }: Claim, at: Date): Promise<void> {

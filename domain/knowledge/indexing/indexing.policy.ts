@@ -4,14 +4,14 @@
 export const indexingErrors = [
   'file_corrupt',
   'file_encrypted',
-  /** The source has nothing to read: only pictures, or nothing at all. */
+  /** The source has no text: it has only pictures, or no content. */
   'no_text',
   'too_many_pages',
   'too_large',
   'unsupported_type',
   'file_missing',
   'took_too_long',
-  /** The platform failed in all attempts. */
+  /** The platform, and not the file, caused the failure of all attempts. */
   'indexing_failed',
 ] as const;
 export type IndexingError = (typeof indexingErrors)[number];
@@ -22,15 +22,15 @@ export const indexingRules = {
   /** The maximum number of characters of a source's text. */
   maxText: 10_000_000,
   maxPassages: 50_000,
-  /** The size of the pieces in which a file is fetched, and the number of passages per statement. */
+  /** The size, in bytes, of the pieces in which a file is fetched; and the number of passages per statement. */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** Passages or citations of a removed source per transaction: about a second's work. */
+  /** The number of passages or citations of a removed source that one transaction deletes. This takes about a second. */
   removedAStatement: 1_000,
   /** The total unpacked size of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
-  /** The memory of the thread that reads a file: its objects, and its buffers in addition. */
+  /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
   /** The time limit for the extraction of a file. */
@@ -44,21 +44,27 @@ export const indexingRules = {
 } as const;
 
 /**
- * The version of the readers of files and lessons. Raise it when they read a file differently: every source is then read again as
- * bulk work (reading-again.ts).
+ * The version of the readers of files and lessons. Raise this number when the readers read a file differently. Every source is then read
+ * again as bulk work (reading-again.ts).
  */
 export const readerVersion = 3;
 
-/** The waits after attempts that failed without a fault of the file. Together they are longer than an outage of the store of an hour. */
+/**
+ * The waits after attempts that failed without a fault of the file. The sum of the waits is longer than an hour, so that an outage of the
+ * store for an hour does not fail a source.
+ */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
-/** The maximum number of attempts at a version of a source. */
+/** The maximum number of attempts to index one version of a source. */
 export const maxAttempts = waitsMs.length + 1;
 
-/** @param attempts the number of attempts so far @returns milliseconds until the next; undefined if there is none */
+/**
+ * @param attempts the number of attempts so far
+ * @returns the milliseconds until the next attempt; undefined if no further attempt is made
+ */
 export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest wait. Work that must finish is repeated at this interval without limit. */
+/** The longest wait. Work that must succeed is repeated at this interval without a limit. */
 export const longestWaitMs = Math.max(...waitsMs);

@@ -28,8 +28,9 @@ interface Row {
 }
 
 /**
- * Runs after the claim, so that the content is at least as new as the claimed version.
- * @returns undefined if the source was deleted @throws the signal's reason; errors of the store
+ * Must run after the claim, so that the content is at least as new as the claimed version.
+ * @returns undefined if the source was deleted
+ * @throws the the reason of the signal; errors of the store
  */
 export async function loadSource(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },
@@ -49,7 +50,7 @@ export async function loadSource(
              ORDER BY split_part(language, '-', 1) <> club.language, created_at, language LIMIT 1) AS track ON true
          WHERE source.id = ${claim.sourceId}`,
   );
-  if (!row || row.title === null) return undefined; // a removed source has neither lesson nor file
+  if (!row || row.title === null) return undefined; // a removed source has neither a lesson nor a file
   const { title, language } = row;
   if (row.content !== null) return { title, language, source: { kind: 'lesson', language, markdown: row.content } };
   if (row.trackKey !== null && row.trackBytes !== null) {

@@ -8,13 +8,13 @@ export const ocrRules = {
   /** The maximum number of pages of a file. Further pages stay pictures. */
   maxPages: 100,
   /**
-   * The number of pages in a run of the program, if its command accepts page numbers. A failure then concerns only these pages, and each
-   * run reports progress.
+   * The number of pages in a run of the program, if its command accepts page numbers. A failure of such a run affects only these pages, and
+   * each run reports progress.
    */
   pagesARun: 20,
   /**
-   * The time limit for all runs for a file, and for the reading of their results. The whole step has 10 minutes, including the first
-   * reading and the store.
+   * The time limit for all runs for one file, and for the reading of their results. The whole step has 10 minutes, which include the first
+   * reading and the transfer from the store.
    */
   timeMs: 360_000,
   /** The time limit for one run. A run that hangs leaves time for other runs. */
@@ -27,7 +27,10 @@ export const ocrRules = {
   reserveBytes: 512 * 1_024 * 1_024,
   /** The time limit for the extraction of a result. */
   extractionMs: 60_000,
-  /** The maximum number of attempts of a step with OCR. If a worker dies of OCR each time, the first reading is still stored. */
+  /**
+   * The maximum number of attempts of a step with OCR. If OCR ends the worker in each attempt, the result of the first reading is still
+   * stored.
+   */
   attempts: 2,
   /** The wait before another try if OCR was not possible, because there was no program or no disk space. */
   againMs: 3_600_000,
@@ -46,7 +49,7 @@ const ocrLanguages: Readonly<Record<string, string>> = {
 
 const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0] ?? ''] ?? 'eng';
 
-/** @param further such as `eng+jpn` @returns the club's language, then the deployment's languages, each once: `por+eng+jpn` */
+/** @param further such as `eng+jpn` @returns the club's language and then the deployment's languages, each once, such as `por+eng+jpn` */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
@@ -74,7 +77,7 @@ export interface OcrReading {
 
 /**
  * Adds the pages that OCR has read to the first reading, whose own pages stay unchanged.
- * @param scanned the pages that are pictures
+ * @param scanned the pages that are pictures, according to the first reading
  */
 export function withOcr(
   first: { passages: readonly SearchedPassage[]; warnings: readonly SourceWarning[] },

@@ -1,9 +1,9 @@
-/** The words by which passages are searched (docs/adr/0061-search-in-every-script.md), stored beside each passage. */
+/** The words for the search of passages (docs/adr/0061-search-in-every-script.md). They are stored beside each passage. */
 import { isPlain, searchWords } from '../search-words/search-words.policy.ts';
 import type { Passage } from './passages.policy.ts';
 
 export interface SearchedPassage extends Passage {
-  /** Words of the headings and of the text, separated by spaces. */
+  /** The words of the headings and the words of the text. Words are separated by spaces. */
   words: { headings: string | null; text: string | null };
 }
 

@@ -2,9 +2,9 @@
  * Cuts the sections of a SectionBuilder into passages: the units of retrieval, of the model's context and of citations.
  *
  * A passage is on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a section
- * may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them. The joined blocks are the
- * passage's text. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is longer
- * than a passage. A passage that continues the rows of a table begins with the table's header.
+ * may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them. The blocks together are the
+ * text of the passage. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is
+ * longer than a passage. A passage that continues the rows of a table begins with the table's header.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
@@ -29,15 +29,15 @@ interface Piece {
   length: number;
   gapLength: number;
   /**
-   * Only for the first piece of a paragraph: the number of characters up to the paragraph's end. A passage preferably ends before such a
-   * piece.
+   * Set only for the first piece of a paragraph: the number of characters up to the end of the paragraph. A passage preferably ends before
+   * such a piece.
    */
   paragraph?: number;
-  /** The table's header, for a row of a table. */
+  /** If the piece is a row of a table, the header of the table. */
   header?: string;
-  /** The time span, for subtitles. */
+  /** If the piece comes from subtitles, its time span. */
   seconds?: Seconds;
-  /** This piece is a repeated header before further rows. */
+  /** Whether the piece is a repeated header before further rows. */
   isRepeated?: true;
 }
 
@@ -74,7 +74,7 @@ function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Se
   return pieces;
 }
 
-/** @returns the lines with words, each with the white space after it and the indent of the next line */
+/** @returns the lines that have words. Each line has the white space after it, including the indent of the next line */
 export function linesOf(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
@@ -103,23 +103,23 @@ function pieceOf(
   };
 }
 
-/** @returns the pieces of a passage, after the table's header if the first piece is a row */
+/** @returns the pieces of a passage. If the first piece is a row, the table's header is before it */
 function withHeader(pieces: Piece[]): Piece[] {
   const header = pieces[0]?.header;
   return header === undefined ? pieces : [{ ...pieceOf(`${header}\n`), isRepeated: true }, ...pieces];
 }
 
-/** Words with a period that does not end a sentence before a name or number; and the number of an item. */
+/** Abbreviations whose period does not end a sentence if a name or a number follows; and the number of a list item. */
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
-/** The longest abbreviation with the characters around it. */
+/** The length of the longest abbreviation, including the characters around it. */
 const longestAbbreviation = 12;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];
   let open = '';
-  let end = ''; // the end of the open sentence
+  let end = ''; // the text at the end of the open sentence
   for (const { segment } of segmenter.segment(text)) {
     open += segment;
     end = (end + segment).slice(-longestAbbreviation);
@@ -134,7 +134,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   const { least, most } = passageLength;
   const passages: Piece[][] = [];
   let open: Piece[] = [];
-  let length = 0; // of the open pieces, with their gaps
+  let length = 0; // the characters of the open pieces, with their gaps
   const close = () => {
     if (open.length > 0) passages.push(open);
     [open, length] = [[], 0];
@@ -154,7 +154,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
       if (isFull()) close();
       else {
         const [head, tail] = cut(rest, least - roomTaken(rest), most - roomTaken(rest));
-        if (tail.length >= rest.length) throw new Error('Cutting a piece did not shorten it'); // otherwise this loop would never end
+        if (tail.length >= rest.length) throw new Error('Cutting a piece did not shorten it'); // otherwise the loop would never end
         add(head);
         close();
         rest = tail;
@@ -166,7 +166,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   return withoutShortTail(passages);
 }
 
-/** Characters of the header before a passage that begins with this piece. */
+/** Returns the number of characters of the header before a passage that begins with this piece. */
 function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }
@@ -181,7 +181,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const first = Math.max(least, 1);
   for (const [index, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
     const at = first + index;
-    if (isSpace(before)) continue; // the first part would have fewer visible characters than its length
+    if (isSpace(before)) continue; // a cut here would leave a space at the end of the first part
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;
     space = at;
@@ -200,8 +200,8 @@ function isSpace(character: string): boolean {
 }
 
 /**
- * Moves blocks from the last but one passage to a last passage that is too short, as long as both keep their limits. Both together do not
- * fit into one passage.
+ * If the last passage is too short, moves blocks to it from the passage before, as long as both keep their limits. The two passages
+ * together do not fit into one passage.
  */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;

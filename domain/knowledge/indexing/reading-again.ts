@@ -13,10 +13,10 @@ import { readerVersion } from './indexing.policy.ts';
 const waiting = 100;
 
 /**
- * Requests a new reading of old sources, as many as fit beside the sources that already wait. The old passages stay in use until then,
- * and also if a source can no longer be read.
+ * Requests a new reading of old sources. Their number is limited, and the sources that already wait count too. Until a source is read
+ * again, its old passages stay in use. They also stay if the source can no longer be read.
  * @param options.readsScans whether the deployment has OCR. If so, sources with scanned pages that OCR has not tried are included
- * @param options.version readers below this version are old
+ * @param options.version sources that were read by an older version are old
  * @returns how many
  */
 export async function readOldSourcesAgain(
@@ -49,7 +49,7 @@ export async function readOldSourcesAgain(
   });
 }
 
-/** If OCR is not possible, a later time is stored. So no source is read again and again. */
+/** If OCR is not possible, the step stores a later time. So a source is not read again and again. */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(
     sql`UPDATE agent_sources SET ${wantedAnew(now)}

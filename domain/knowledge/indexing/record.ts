@@ -17,15 +17,15 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
-  /** The time at which OCR of its scanned pages is tried; null if it was tried or there are none. */
+  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried, or if the source has no scanned pages. */
   ocrDueAt: Date | null;
 }
 
 /**
  * Replaces the source's passages. Until the commit, searches find the old passages. A large file takes seconds, so the source's row is
- * locked last. A concurrent transaction that removes the source does not wait: the version is then no longer wanted, and this transaction
- * changes nothing.
- * @throws LeaseLost: the source was removed, another worker has claimed it, or a new version is wanted; nothing is changed then
+ * locked last. So a concurrent transaction that removes the source does not wait. After such a removal the version is no longer wanted, and
+ * this transaction changes nothing.
+ * @throws LeaseLost: the source was removed, another worker has claimed it, or a new version is wanted; in these cases nothing is changed
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -64,8 +64,8 @@ export async function recordFailure(
 }
 
 /**
- * Records a failure that the file did not cause. Indexing is tried again after a wait, or fails after the last try. A removal is tried
- * again until it succeeds.
+ * Records a failure that the file did not cause. Indexing is tried again after a wait, or fails after the last try. The removal of a source
+ * is tried again until it succeeds.
  * @throws LeaseLost
  */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
@@ -75,7 +75,7 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }
 
-/** Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost, having written nothing */
+/** Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost; then nothing was written */
 async function endClaim(
   tx: Transaction,
   { sourceId: id, fence, version: wantedVersion }: Claim,
@@ -95,7 +95,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts new passages beside the old ones, without a lock of the source's row until the commit. */
+/** Inserts new passages beside the old passages. The inserts do not lock the row of the source. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

@@ -12,11 +12,11 @@ import { indexingRules } from './indexing.policy.ts';
 interface RemovalDeps {
   db: Database;
   failpoint: (name: 'source_batch_removed') => Promise<void>;
-  /** Another batch size, for tests. */
+  /** Another batch size, which tests use. */
   removalBatch?: number;
 }
 
-/** @throws LeaseLost; the signal's reason: the next attempt then removes the rest */
+/** @throws LeaseLost; the reason of the signal. In both cases the next attempt removes the rest */
 export async function removeSource(
   { db, failpoint, removalBatch: batch = indexingRules.removedAStatement }: RemovalDeps,
   { sourceId, fence }: Claim,

@@ -21,22 +21,25 @@ export interface OcrDeps {
   /** @returns the free bytes of that directory */
   freeBytes: (directory: string) => Promise<number>;
   permit: SinglePermit;
-  /** Called with the outcome of OCR for a file. */
+  /** Called with the outcome of OCR for each file. */
   onOutcome: (outcome: OcrOutcome) => void;
-  /** Called with a problem of the program. */
+  /** Called with each problem of the OCR program. */
   onFlaw: (flaw: string) => void;
-  /** Other bounds, for tests. */
+  /** Other bounds, which tests use. */
   rules?: Partial<Record<keyof typeof ocrRules, number>>;
 }
 
-/** `read`: OCR read at least some pages. `failed`: none, because of the file. `unavailable`: no working program, or no disk space. */
+/**
+ * `read`: OCR has read at least some pages. `failed`: OCR has read no page, because of the file. `unavailable`: the program does not work,
+ * or the disk has no space.
+ */
 export type OcrOutcome = 'read' | 'failed' | 'unavailable';
 
 interface Work {
   language: Language;
-  /** The attempt of the step, from 1. */
+  /** The number of the step's attempt, from 1. */
   attempt: number;
-  /** @returns the bytes of the file; undefined if it was deleted @throws errors of the store */
+  /** @returns the bytes of the file; undefined if the file was deleted @throws errors of the store */
   load: () => Promise<Uint8Array | undefined>;
   extract: typeof extract;
   signal: AbortSignal;
@@ -48,8 +51,8 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the reading, and whether OCR must be tried later, because the file did not cause the failure
- * @throws the signal's reason, and errors that the file did not cause
+ * @returns the combined reading. Also whether OCR must be tried again later, because the file did not cause the failure
+ * @throws the the reason of the signal, and errors that the file did not cause
  */
 export async function readScannedPages(
   ocr: OcrDeps,
@@ -114,7 +117,7 @@ interface Place {
   rules: Record<keyof typeof ocrRules, number>;
 }
 
-/** Runs the program for batches of pages, until all are read or the time is over. */
+/** Runs the program for batches of pages, until all pages are read or the time is over. */
 async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): Promise<Outcome> {
   const { rules, languages } = place;
   const scannedPages = scanned.pages.slice(0, rules.maxPages);
@@ -134,7 +137,7 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
-      // A program that an update has removed or broken is not the file's fault.
+      // Checks the program, because an update may have removed or broken it. Then the file did not cause the failure.
       isUnavailable = !(await isRight(ocr, languages, { anew: true }));
     }
     readTo += pages.length;
@@ -166,7 +169,7 @@ async function runFor(
   });
 }
 
-/** @returns undefined if there is no such file, or it is larger */
+/** @returns undefined if there is no such file, or if the file is larger */
 async function readBounded(file: string, mostBytes: number): Promise<Uint8Array | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;

@@ -25,7 +25,7 @@ export interface IndexingDeps {
   onOutcome: (outcome: SourceOutcome) => void;
   /** A point at which tests stop the process. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** Another batch size, for tests. */
+  /** Another batch size, which tests use. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';
@@ -35,7 +35,7 @@ export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  /** `for`: the thing that the step waits for, besides the time. */
+  /** `for` names the resource that the step waits for, in addition to the time. */
   | { done: false; at: number; attempt: number; for?: 'ocr' };
 
 /** The runner of the step: it receives heartbeats with progress, and may stop the step. */
@@ -45,7 +45,7 @@ export interface StepWatcher {
 }
 
 /**
- * Advances the source by one step. If the work is finished or claimed, a repeated step does nothing.
+ * Advances the source by one step. A repeated step does nothing if the work is finished or if another worker has claimed it.
  * @param now Unix milliseconds
  * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded in the row, and the step is tried again
  */
@@ -88,7 +88,7 @@ async function releaseIfLost(db: Database, claim: Claim, error: unknown): Promis
   await releaseClaim(db, claim);
 }
 
-/** @throws LeaseLost, the signal's reason, and errors that the source did not cause */
+/** @throws LeaseLost, the reason of the signal, and errors that the source did not cause */
 async function workOn(
   deps: IndexingDeps,
   claim: Claim,
@@ -97,10 +97,10 @@ async function workOn(
   now: Date,
 ): Promise<void> {
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
-  // Each earlier attempt has ended with the death of its worker.
+  // Every earlier attempt ended because its worker died.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // An earlier attempt already needed the permit. Without a permit, the file would be read again for nothing.
+  // An earlier attempt already needed the permit. Without a permit, this attempt would read the file again without a result.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);
@@ -133,7 +133,7 @@ interface FirstReading {
   now: Date;
 }
 
-/** @returns the first reading with the pages that OCR has read, and the time at which OCR is to be tried again */
+/** @returns the first reading together with the pages that OCR has read, and the time at which OCR must be tried again */
 async function withScannedPages(
   deps: IndexingDeps,
   claim: Claim,
@@ -154,7 +154,7 @@ async function withScannedPages(
       signal,
       tell,
       async load() {
-        const anew = await loadSource(deps, claim, signal); // the first reading has consumed the bytes
+        const anew = await loadSource(deps, claim, signal); // the bytes must be loaded again, because the first reading has consumed them
         return anew && 'source' in anew && anew.source.kind === 'media' ? anew.source.bytes : undefined;
       },
     },
@@ -174,7 +174,7 @@ async function readOut(
   return readSource(loaded.source, { onPage, signal });
 }
 
-/** The state of the row, whichever process changed it. */
+/** The state of the row. Any process may have changed it. */
 async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const row = await db.one<{
     at: Date | null;

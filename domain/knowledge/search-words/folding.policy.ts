@@ -1,6 +1,7 @@
 /**
- * Folds each word of a search to one spelling, for every keyboard, font and habit of writing (docs/adr/0061-search-in-every-script.md).
- * Marks that make a different word, such as accents of Latin letters and vowels of Indic scripts, stay with their letter.
+ * Folds each word of a search to one spelling, so that keyboards, fonts and habits of writing make no difference
+ * (docs/adr/0061-search-in-every-script.md). Marks that make a different word, such as accents of Latin letters and vowels of Indic
+ * scripts, stay with their letter.
  */
 
 /** Letters that people type instead of another letter, and the letter that replaces them. */
@@ -30,14 +31,14 @@ const variants: Readonly<Record<string, string>> = {
   ς: 'σ',
   ё: 'е',
 };
-/** Letters of the blocks that contain such variants. */
+/** Matches the letters of the Unicode blocks that contain the variants above. */
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** The letters of the Unicode blocks that contain such variants. */
+/** A heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
-/** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke that only stretches a word. */
+/** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only stretches a word. */
 const optionalMarks =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
@@ -48,8 +49,8 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
 /**
- * Thai and Lao vowels that NFKC decomposes, or that people type as two characters. The segmenter's dictionaries contain them as one
- * character.
+ * Thai and Lao vowels that NFKC decomposes, or that people type as two characters. The segmenter's dictionaries contain each of these
+ * vowels as one character.
  */
 const composed: readonly (readonly [RegExp, string])[] = [
   [/\u0E4D([\u0E48-\u0E4B]?)\u0E32/gu, '$1\u0E33'],
@@ -60,7 +61,7 @@ const composed: readonly (readonly [RegExp, string])[] = [
 const foreignDigit = /(?![0-9])\p{Nd}/gu;
 const digit = /\p{Nd}/u;
 
-/** @returns the same digit in ASCII: Unicode orders the digits of each script from 0 to 9 */
+/** @returns the same digit in ASCII. Unicode orders the digits of each script from 0 to 9 */
 function asciiDigit(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -69,15 +70,15 @@ function asciiDigit(character: string): string {
 }
 
 /**
- * The number of rounds of folding. A second round matters only for unusual sequences of marks: a removed mark can let two other marks
+ * The number of rounds of folding. A second round matters only for unusual sequences of marks: after a mark is removed, two other marks can
  * compose.
  */
 const rounds = 8;
 
 /**
- * Folds width and compatibility forms, case, decomposed letters, digits of every script, and equivalent spellings.
- * Folding a folded text changes nothing.
- * @param text any text, also with lone surrogates, which become U+FFFD
+ * Folds width and compatibility forms, case, decomposed letters, digits of every script, and equivalent spellings. Folding a folded text
+ * changes nothing.
+ * @param text any text. Lone surrogates in it become U+FFFD
  */
 export function foldSearched(text: string): string {
   let folded = foldOnce(text.toWellFormed());

@@ -1,21 +1,21 @@
 /**
- * The words by which passages and questions are searched (docs/adr/0061-search-in-every-script.md). Postgres receives words separated by
+ * The words for the search, from passages and questions (docs/adr/0061-search-in-every-script.md). Postgres receives words separated by
  * spaces, in any script, and does not have to divide a text into words.
  */
 import { foldSearched } from './folding.policy.ts';
 
-/** The maximum number of code points of a word. A longer word is split, because Postgres stores no longer word (agent_words). */
+/** The maximum number of code points of a word. A longer word is split, because Postgres does not store longer words (agent_words). */
 export const longestWord = 64;
 
 /**
- * The maximum number of code points without a space that the segmenter receives in one piece. So a hostile text costs no more than
- * another long text.
+ * The maximum number of code points without a space that the segmenter receives in one piece. So a hostile text costs no more than any
+ * other long text.
  */
 const longestPiece = 500;
 
 /**
- * Latin letters, and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. Text with
- * any other letter is divided into words here.
+ * Latin letters, and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. If a text has
+ * any other letter, this module divides it into words.
  */
 const latin =
   // oxlint-disable-next-line no-control-regex
@@ -39,9 +39,9 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in order, some of them more than once. For scripts without spaces the words are dictionary words and also
- * all pairs of adjacent letters, because a dictionary may divide two similar texts differently.
- * @param text any text of any length: nothing in it is an operator
+ * Yields the words of a text in order, possibly some words more than once. For scripts without spaces, the function yields dictionary words
+ * and also all pairs of adjacent letters, because a dictionary may divide two similar texts differently.
+ * @param text any text of any length; no character in it is an operator
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldSearched(text).matchAll(runs))
@@ -64,12 +64,12 @@ export function isPlain(text: string): boolean {
 }
 
 const han = /\p{Script=Han}/u;
-/** Two or more syllables. A Korean word with its particles is rare, but its pairs of syllables are common. */
+/** Two or more Hangul syllables. A Korean word with its particles is rare, but the pairs of its syllables are common. */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
 /** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/** Cuts before a letter. It cuts between a letter and its marks only if the letter has more marks than a piece allows. */
+/** Cuts before a letter. A cut is between a letter and its marks only if the letter has more marks than fit into a piece. */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;
@@ -91,8 +91,8 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary finds words, but may divide two texts differently. Pairs of letters match in any division. Single Han characters match
- * words that share one character, such as 烫 in 烫伤 and 烫到.
+ * A dictionary finds words, but may divide two texts differently. Pairs of letters match independently of the division. Single Han
+ * characters match words that share one character, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
   for (const { segment } of segmenter.segment(piece))

@@ -1,4 +1,7 @@
-/** Certificates of courses. They are issued once per student and course, reissued, revoked, and withdrawn when the student is removed. */
+/**
+ * Certificates of courses. A certificate is issued once per student and course. It can be reissued or revoked, and is withdrawn when the
+ * student is removed.
+ */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -43,8 +46,9 @@ function drawCode(): string {
 }
 
 /**
- * Issues the certificate of a course that was just completed, if the course's setting says so, and records `certificate.issued`. An
- * existing certificate stays unchanged. Called once per completion, in its transaction.
+ * Issues the certificate of a course that was just completed, if the course has the setting to issue certificates, and records
+ * `certificate.issued`. An existing certificate stays unchanged. This function is called once per completion, in the transaction of the
+ * completion.
  * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (student or course)
  */
@@ -88,7 +92,7 @@ async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean
   return rows.length > 0;
 }
 
-/** The current data of the course, the club and the student's completion that a certificate prints. */
+/** The current data that a certificate prints: data of the course, the club and the student's completion. */
 const printColumns = columns(
   Course,
   { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },
@@ -128,7 +132,10 @@ interface Issue extends Pair {
   priority?: Priority | undefined;
 }
 
-/** The caller has locked the student, who has no certificate of this course. So only the code of another certificate can conflict. */
+/**
+ * The caller has locked the student, who has no certificate of this course. So a conflict can only mean that another certificate has the
+ * same code.
+ */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;
   const id = newId();
@@ -152,7 +159,7 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
 }
 
 /**
- * Reissues a certificate with the current names of its student, course and club. Code and language stay, the version increases, and no
+ * Reissues a certificate with the current names of its student, course and club. The code and the language stay. The version increases. No
  * second `certificate.issued` is recorded. A revoked certificate becomes valid again.
  * @throws DomainError not_found, certificate_withdrawn
  */
@@ -177,7 +184,7 @@ export async function reissueCertificate(
 }
 
 /**
- * Revokes a certificate: it then verifies as revoked. Only administrators and the student see the reason.
+ * Revokes a certificate. Its verification then says that it is revoked. Only administrators and the student see the reason.
  * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
  */
 export async function revokeCertificate(
@@ -202,7 +209,7 @@ const certificateWithdrawn = () =>
 const certificateRevoked = () => new RefusalToPerson('certificate_revoked', 'refusal.certificate_revoked');
 
 /**
- * For actions that need a valid certificate.
+ * Runs before actions that need a valid certificate.
  * @throws DomainError certificate_withdrawn, certificate_revoked
  */
 export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
@@ -211,9 +218,9 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the student's row, even of a removed student, then reads the certificate. After that no other transaction can change the
+ * Locks the student's row, even of a removed student, then reads the certificate. While the lock lasts, no other transaction can change the
  * certificate.
- * @throws DomainError not_found, also for another club's certificate; certificate_withdrawn
+ * @throws DomainError not_found, also for the certificate of another club; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   await tx.run(sql`SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
@@ -229,8 +236,9 @@ export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: 
 }
 
 /**
- * Withdraws a removed student's certificates. They keep code and course, lose name and e-mail, and verify as withdrawn. The reason of a
- * revocation and the warnings are deleted too, because they may mention the person or the name.
+ * Withdraws a removed student's certificates. The certificates keep their code and course, and lose the name and the e-mail. Their
+ * verification says that they are withdrawn. The reason of a revocation and the warnings are deleted too, because they may mention the
+ * person or the name.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.update(

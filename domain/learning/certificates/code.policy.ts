@@ -3,7 +3,7 @@
 /** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
-/** Characters of a code, including the check character at the end. */
+/** The number of characters of a code, including the check character at the end. */
 export const codeLength = 12;
 
 /**
@@ -16,7 +16,7 @@ export function completeCode(drawn: string): string {
   return drawn + codeAlphabet.charAt((codeAlphabet.length - rest) % codeAlphabet.length);
 }
 
-/** The printed form: groups of four. */
+/** Returns the printed form of a code, in groups of four characters. */
 export function formatCode(code: string): string {
   return code.replaceAll(/.{4}(?=.)/g, '$&-');
 }
@@ -43,7 +43,7 @@ export function readPartOfCode(text: string): string | undefined {
 /** Removes the separators between groups: white space, hyphens, and the dashes into which programs turn hyphens. */
 function withoutSeparators(text: string): string {
   const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
-  // Only ASCII letters change to upper case: some others, such as a dotless i, would become a letter of the alphabet.
+  // Changes only ASCII letters to upper case. Some other letters, such as a dotless i, would become a letter of the alphabet.
   return letters.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 

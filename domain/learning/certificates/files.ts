@@ -1,4 +1,7 @@
-/** The PDF of a certificate. It is drawn once per version, and stored in the private bucket as long as it may be printed (DEC-56). */
+/**
+ * The PDF of a certificate. The PDF is drawn once per version. It is stored in the private bucket for the time in which the certificate may
+ * be printed (DEC-56).
+ */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -19,11 +22,12 @@ export interface CertificateFileDeps {
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
-/** A write of a file takes less time than this. If a file is written while it is being erased, it is erased again after this time. */
+/** The maximum duration of a write. A file may be written while it is being erased. So it is erased again after this time. */
 const putMs = 5 * 60_000;
 
 /**
- * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, only time and the logo are lost.
+ * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, the PDF is drawn without the logo and is
+ * not stored.
  * @returns the bytes of the PDF; the same bytes for the same certificate and look
  */
 export async function printCertificate(
@@ -42,7 +46,7 @@ export async function printCertificate(
   return bytes;
 }
 
-/** The key depends on everything that is printed. This includes the club's time zone, colour and logo, which the version does not cover. */
+/** The key depends on all printed data. This includes the club's time zone, colour and logo, which can change without a new version. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
@@ -66,8 +70,8 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
 }
 
 /**
- * Stores the file, unless the certificate was withdrawn, revoked or reissued during the drawing. The certificate's lock orders these
- * transactions.
+ * Stores the file, unless the certificate was withdrawn, revoked or reissued during the drawing. This transaction locks the certificate, so
+ * it runs before or after a withdrawal, a revocation or a reissue.
  */
 async function keep(
   { db, storage }: CertificateFileDeps,
@@ -104,11 +108,13 @@ export async function dropFilesOf(
   await tx.run(sql`UPDATE certificate_files SET erases_at = ${now} WHERE ${of} AND erases_at IS NULL`);
 }
 
-/** The number of files per round. A round also stops beginning new files after a time, because its step has a minute. */
+/** The number of files per round. After some time a round begins no new files, because the step of the round has a limit of one minute. */
 const erasedARound = 200;
 const roundMs = 10_000;
 
-/** Erases due files. A file that may still be written is erased again later, and so is a file that the bucket did not erase. */
+/**
+ * Erases due files. A file that may still be written is erased again later. A file that the bucket did not erase is also tried again later.
+ */
 export async function eraseDueFiles(
   { db, storage }: CertificateFileDeps,
   now: Date,

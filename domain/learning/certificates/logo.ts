@@ -7,15 +7,18 @@ import { page } from './ornaments.ts';
 
 /** The box of the logo, in points. It is centered on the page. */
 const box = { y: 46, width: 300, height: 44 } as const;
-/** The printed logo has at most 288 pixels per inch. */
+/** The maximum resolution of the printed logo: 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** A small logo is printed at most as large as on a screen: 96 pixels per inch. */
+/** The minimum resolution of the printed logo: 96 pixels per inch. So a small logo is printed at most as large as on a screen. */
 const mostPointsAPixel = 0.75;
 
 /** The number of pixels with which a logo fills its box. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
-/** @returns the look that is drawn, and whether it is complete. It is not complete if the logo is temporarily unavailable. Never throws. */
+/**
+ * @returns the look that is drawn, and whether it is complete. It is not complete if the logo is temporarily unavailable. The function
+ *   never throws.
+ */
 export async function readLook(
   storage: Pick<ObjectStore, 'stream'>,
   clubId: Id,
@@ -27,7 +30,7 @@ export async function readLook(
   return { accentColor, logo: null, isComplete: picture === 'unreadable' };
 }
 
-/** Draws the logo as a figure of the document. @param alt its description for screen readers */
+/** Draws the logo as a figure of the document. @param alt the description of the logo for screen readers */
 export function drawLogo(pdf: PDFKit.PDFDocument, picture: PrintPicture, alt: string): void {
   const scale = Math.min(box.width / picture.width, box.height / picture.height, mostPointsAPixel);
   const [width, height] = [picture.width * scale, picture.height * scale];

@@ -1,4 +1,4 @@
-/** The ornaments of a printed certificate, drawn here from lines and curves. Measures in points. */
+/** The ornaments of a printed certificate, which this module draws from lines and curves. Measures are in points. */
 
 /** Landscape A4. */
 export const page = { width: 841.89, height: 595.28 } as const;
@@ -12,7 +12,7 @@ export const paint = {
   white: '#ffffff',
 } as const;
 
-/** The paper with a faint rosette, and a double frame with a lozenge in each corner. @param accent colour of the middle line */
+/** Draws the paper with a faint rosette, and a double frame with a lozenge in each corner. @param accent the colour of the middle line */
 export function drawFrame(pdf: PDFKit.PDFDocument, accent: string): void {
   pdf.rect(0, 0, page.width, page.height).fill(paint.paper);
   drawRosette(pdf);
@@ -29,7 +29,7 @@ function drawBox(pdf: PDFKit.PDFDocument, inset: number, width: number, color: s
     .stroke(color);
 }
 
-/** Ellipses that are rotated around their common centre, as on banknotes. */
+/** Draws ellipses that are rotated around their common centre, as on banknotes. */
 function drawRosette(pdf: PDFKit.PDFDocument): void {
   const middle = { x: page.width / 2, y: page.height / 2 };
   pdf.save().lineWidth(0.5).strokeOpacity(0.16).strokeColor(paint.bright);
@@ -46,7 +46,7 @@ function drawLozenge(pdf: PDFKit.PDFDocument, x: number, y: number, reach: numbe
   pdf.polygon([x - inner, y], [x, y - inner], [x + inner, y], [x, y + inner]).fill(paint.bright);
 }
 
-/** A line with a lozenge in its middle. @param half its length to either side */
+/** Draws a line with a lozenge in its middle. @param half the length of the line on each side of the lozenge */
 export function drawRule(pdf: PDFKit.PDFDocument, x: number, y: number, half: number): void {
   pdf
     .lineWidth(0.8)
@@ -58,7 +58,7 @@ export function drawRule(pdf: PDFKit.PDFDocument, x: number, y: number, half: nu
   drawLozenge(pdf, x, y, 8);
 }
 
-/** A seal with a scalloped edge, two ribbons and a check mark, in the accent. */
+/** Draws a seal with a scalloped edge, two ribbons and a check mark, in the accent colour. */
 export function drawSeal(pdf: PDFKit.PDFDocument, { x, y, accent }: { x: number; y: number; accent: string }): void {
   for (const side of [-1, 1]) {
     const [inner, outer] = [x + side * 4, x + side * 26];

@@ -1,6 +1,6 @@
 /**
  * Draws certificates in threads. Each club has a share of the threads (ENG-20). The first certificate of a process takes 300 ms, because
- * fonts are read and code is compiled. In the API's main thread, all other requests would wait for it.
+ * fonts are read and code is compiled. In the API's main thread, all other requests would wait for this first certificate.
  */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits, type PermitHolder } from '../../../platform/engine/club-permits.ts';
@@ -8,16 +8,22 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {
-  /** The maximum number of certificates at the same time, for all clubs. */
+  /** The maximum number of certificates that are drawn at the same time, for all clubs. */
   threads: 3,
   /** The CPU time limit of a certificate: several times the time that the longest names need on a slow machine. */
   workMs: 5_000,
   maxHeapMb: 256,
-  /** 100 MB of this are unused address space of WebAssembly. The longest names, which consist of Han characters, need 160 MB more. */
+  /**
+   * The memory limit. 100 MB of it are unused address space of WebAssembly. The longest names, which consist of Han characters, need 160 MB
+   * more.
+   */
   maxBuffersMb: 384,
-  /** The number of certificates per thread. A new thread then replaces the old thread. */
+  /** The number of certificates per thread. After that, a new thread replaces the old thread. */
   uses: 250,
-  /** A whole class may print its certificates at the same time. Each takes 15 to 50 ms. */
+  /**
+   * The maximum number of waiting certificates. A whole class may print its certificates at the same time, and each certificate takes 15 to
+   * 50 ms.
+   */
   line: { ofAClub: 100, ofAPerson: 2, patienceMs: 10_000 },
 } as const;
 
@@ -27,7 +33,7 @@ const threads = createThreads(moduleAt('./pdf-thread.ts', import.meta.url), pdfT
 const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules.line });
 
 /**
- * @param holder the club, and a person who may use only a limited share of the club's work
+ * @param holder the club; and the person, who may use only a limited share of the club's work
  * @returns the bytes of a PDF
  * @throws DomainError busy if the club or the person has too much such work; Error if the thread exceeds its limits
  */

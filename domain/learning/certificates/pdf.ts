@@ -1,4 +1,4 @@
-/** A certificate as a printable page: landscape A4, with a QR code for its verification. PDF/A-2a, tagged. */
+/** A certificate as a printable page: landscape A4, with a QR code for its verification. The file is a tagged PDF/A-2a. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import QRCode from 'qrcode';
@@ -28,7 +28,7 @@ export type PrintedFacts = Pick<
   | 'verifyUrl'
 >;
 
-/** Everything that is printed: the facts, and the club's current look (DEC-186). */
+/** All data that is printed: the facts, and the club's current look (DEC-186). */
 export interface Printed extends PrintedFacts {
   /** `#rrggbb`; null for the standard colors. */
   accentColor: string | null;
@@ -49,7 +49,7 @@ interface Sheet {
 }
 
 /**
- * @param words in the certificate's language
+ * @param words a text in the certificate's language
  * @returns the bytes of the PDF; the same bytes for the same certificate
  */
 export async function certificatePdf(
@@ -86,7 +86,7 @@ export async function certificatePdf(
   return bytes;
 }
 
-/** Decoration: the frame, the seal and the lines between the texts. */
+/** Draws the decoration: the frame, the seal and the lines between the texts. */
 function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.markContent('Artifact', { type: 'Layout' });
   drawFrame(pdf, accent);
@@ -102,7 +102,7 @@ const head = {
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
 } as const;
 
-/** The student, the course and the completion. */
+/** Draws the student, the course and the completion. */
 async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): Promise<void> {
   const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
   const { accentColor, logo } = certificate;
@@ -120,7 +120,7 @@ async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): 
   await type.draw(words.extent(extent), { ...small, y: 364, style: 'regular', largest: 12 });
 }
 
-/** The column of the day of issue, at the lower left. */
+/** Draws the column with the day of issue, at the lower left. */
 const issue = { x: 84, width: 220 } as const;
 
 /** The day of issue. */
@@ -131,7 +131,7 @@ async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, v
   await type.draw(words.dateOfIssue(version), under);
 }
 
-/** The code and the address of its verification, at the lower right. */
+/** Draws the code and the address of its verification, at the lower right. */
 async function drawVerification({ pdf, type, words, column }: Sheet, url: string, code: string): Promise<void> {
   const box = { x: column(page.width - 304, 220), width: 220 };
   const side = 96;
@@ -150,10 +150,10 @@ async function drawVerification({ pdf, type, words, column }: Sheet, url: string
   link.end();
 }
 
-/** The light margin around the code, in modules. Readers need the margin to find the code. */
+/** The light margin around the code, in modules. Scanners need this margin to find the code. */
 const quietZone = 4;
 
-/** Each run of dark modules is one path, so that it is sharp at every size. */
+/** Draws each sequence of dark modules as one path, so that the code is sharp at every size. */
 function drawQrCode(
   pdf: PDFKit.PDFDocument,
   url: string,

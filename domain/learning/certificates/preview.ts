@@ -17,7 +17,7 @@ interface PreviewDeps {
   publicUrl: string;
 }
 
-/** No certificate's code has a zero, so the page of this code says that the certificate does not exist. */
+/** The code of the sample has zeros, which no real code has. So the page of this code says that the certificate does not exist. */
 const code = '0'.repeat(12);
 const day = new Date('2026-03-02T12:00:00Z');
 

@@ -1,4 +1,4 @@
-/** Reads certificates: a single certificate, a page of a club's or a student's certificates, and the certificate with a code. */
+/** Reads certificates: a single certificate, a page of the certificates of a club or a student, and the certificate with a given code. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -59,19 +59,19 @@ function findOne(db: Queries, condition: Sql): Promise<CertificateRow | undefine
   return db.one<CertificateRow>(sql`SELECT ${certificateColumns} ${withCourse} WHERE ${condition}`);
 }
 
-/** @throws DomainError not_found, also for another club's certificate */
+/** @throws DomainError not_found, also for the certificate of another club */
 export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
   if (!row) throw notFound('certificate');
   return row;
 }
 
-/** @returns the certificate in the contract's form @throws DomainError not_found, also for another club's certificate */
+/** @returns the certificate in the contract's form @throws DomainError not_found, also for the certificate of another club */
 export async function readCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<RecordOf<'Certificate'>> {
   return presentCertificate(await findCertificate(db, clubId, certificateId));
 }
 
-/** @throws DomainError not_found, also for another student's certificate */
+/** @throws DomainError not_found, also for the certificate of another student */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
   const row = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
   if (!row) throw notFound('certificate');
@@ -80,8 +80,8 @@ export async function findOwnCertificate(db: Queries, studentId: Id, certificate
 
 export interface CertificateFilter extends PageRequest {
   /**
-   * Searched in name, e-mail and code, in upper or lower case. The text may be a printed code, a code without separators, or a part of a
-   * code.
+   * A text that is searched in the name, the e-mail and the code. The case of letters does not matter. The text may be a printed code, a
+   * code without separators, or a part of a code.
    */
   q?: string;
   course_id?: Id;
@@ -89,7 +89,10 @@ export interface CertificateFilter extends PageRequest {
   revoked?: boolean;
 }
 
-/** @returns a page of the club's certificates, including withdrawn ones, newest first; with `q`, of the newest 1,000 matches */
+/**
+ * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the page is part of the
+ *   newest 1,000 matches
+ */
 export async function listCertificates(
   db: Queries,
   clubId: Id,
@@ -122,7 +125,7 @@ export async function listCertificates(
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total } = await listPage(db, filter, {
     ...certificatesWhere(condition),
-    // A single student has few certificates, so they are counted row by row.
+    // A single student has few certificates, so the query counts the rows themselves.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total };
@@ -163,7 +166,7 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. A text that cannot be a code is looked up too, so that the answer takes as long
+ * @param typed the code in any spelling. A text that cannot be a code is looked up too, so that its answer takes the same time
  * @throws DomainError not_found: the same answer for a mistyped and an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {

@@ -13,17 +13,17 @@ export interface CertificateRow {
   clubId: Id;
   code: string;
   studentId: Id;
-  /** Null once the student is removed, like the e-mail. */
+  /** The name of the student. Like the e-mail, it is null after the student is removed. */
   studentName: string | null;
   studentEmail: string | null;
   courseId: Id;
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
-  /** BCP 47: the club's language at the first issue. */
+  /** A BCP 47 tag: the club's language when the certificate was first issued. */
   language: string;
   warnings: CertificateWarning[];
-  /** IANA name of the club's time zone, in which the days on the certificate are printed. */
+  /** The IANA name of the club's time zone, in which the days on the certificate are printed. */
   timeZone: string;
   lessonCount: number;
   hours: number | null;
@@ -36,7 +36,7 @@ export interface CertificateRow {
   verifyUrl: string;
 }
 
-/** @returns the record of CERT-1, without the optional fields that are absent */
+/** @returns the record of CERT-1. Optional fields without a value are absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
   return {

@@ -1,4 +1,7 @@
-/** Sets text on a printed certificate, in fonts that contain its letters and as large as the box allows. Measures are in points. */
+/**
+ * Sets text on a printed certificate, in fonts that contain its letters, and in the largest size that fits into the box. Measures are in
+ * points.
+ */
 import { directionOf } from '../../language/languages.ts';
 import { baseDirectionOf } from './letters/bidi.ts';
 import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
@@ -13,9 +16,9 @@ export interface Box {
   width: number;
   height: number;
   style: Style;
-  /** The size to begin with, in points. */
+  /** The largest size to try, in points. */
   largest: number;
-  /** The standard text colour if absent. */
+  /** The colour of the text. If absent, the standard colour is used. */
   color?: string;
   /** The role of the text in the document's structure: a heading or, by default, a paragraph. */
   role?: 'H1' | 'P';
@@ -23,11 +26,12 @@ export interface Box {
 
 export interface Typesetter {
   /**
-   * Sets text in the middle of its box, as large as it fits, over several lines if one line is too short.
-   * @param written in logical order; its first strong letter decides the direction, or else the language
+   * Sets text in the middle of its box, in the largest size that fits. The text has several lines if one line is too short.
+   * @param written a text in logical order. Its first letter with a strong direction decides the direction. Without such a letter, the
+   *   language decides
    */
   draw(written: string, box: Box): Promise<void>;
-  /** Embeds the fonts; called once, after all text. */
+  /** Embeds the fonts. Call this function once, after all text was set. */
   finish(): void;
 }
 
@@ -35,10 +39,10 @@ export interface Typesetter {
 const smallest = 5;
 /** A line shrinks at most to this share of its size before it is broken into two lines. */
 const shrinks = 0.6;
-/** The distance by which marks may leave the box. Beyond it they would cover other text. */
+/** The distance by which marks may leave the box. Beyond this distance, marks would cover other text. */
 const overshoot = 6;
 
-/** @param language BCP 47: it decides the forms of letters, and the direction of text without letters */
+/** @param language a BCP 47 tag. It decides the forms of letters, and the direction of a text without letters */
 export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typesetter {
   const fonts = embedFontsIn(pdf);
   return {
@@ -91,12 +95,12 @@ function fit(prepared: PreparedText, { width, height, largest }: Box): { size: n
   }
 }
 
-/** The ascent above the baseline, in ems. */
+/** Returns the ascent above the baseline, in ems. */
 function ascentOf({ runs }: PreparedText): number {
   return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
 }
 
-/** The height of a line, in ems. */
+/** Returns the height of a line, in ems. */
 function heightOf(prepared: PreparedText): number {
   const { runs } = prepared;
   const descent = Math.max(...runs.map(({ font }) => -font.font.hExtents().descender / font.unitsPerEm));
@@ -111,7 +115,7 @@ function drawGlyphs(
   at: { x: number; y: number; size: number },
 ): void {
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
-  // The page's coordinates are flipped, so that text stands upright.
+  // Flips the coordinates of the page, so that the text is upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
   const textGlyphs = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
@@ -128,7 +132,10 @@ function drawGlyphs(
   pdf.restore();
 }
 
-/** Draws a part of a letter, such as a dot, as an outline. Another glyph already contains the text, which readers must not find twice. */
+/**
+ * Draws a part of a letter, such as a dot, as an outline. Another glyph already contains the characters, and PDF readers must not find them
+ * twice.
+ */
 function drawOutline(
   pdf: PDFKit.PDFDocument,
   { font, glyph, x, y }: PlacedGlyph,
@@ -146,7 +153,7 @@ function drawOutline(
     .restore();
 }
 
-/** Glyphs of one font at one height. */
+/** Draws glyphs of one font at one height. */
 function drawRun(
   pdf: PDFKit.PDFDocument,
   font: EmbeddedFont,
@@ -173,7 +180,7 @@ function drawRun(
 
 const round = (points: number): string => String(Math.round(points * 1_000) / 1_000);
 
-/** A thin line to write on. */
+/** Draws a thin line, like a line for handwriting. */
 export function drawLine(pdf: PDFKit.PDFDocument, x: number, y: number, length: number): void {
   pdf
     .lineWidth(0.6)

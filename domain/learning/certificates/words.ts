@@ -4,26 +4,26 @@ import { wordingIn } from '../../language/wording.ts';
 
 /** All printed words except the names of people, courses and clubs. */
 export interface CertificateWords {
-  /** BCP 47 tag of the language of these words. */
+  /** The BCP 47 tag of the language of these words. */
   language: string;
-  /** The title in the document's properties. @param code in groups of four */
+  /** Returns the title in the document's properties. @param code the code in groups of four */
   documentTitle(code: string): string;
   heading: string;
-  /** Above the student's name. */
+  /** The words above the student's name. */
   certifies: string;
-  /** Below the student's name, above the course's title. */
+  /** The words below the student's name and above the course's title. */
   completed: string;
-  /** Below the title: lessons, hours, and the day of completion if it is known. */
+  /** The words below the title: lessons, hours, and the day of completion if it is known. */
   extent(extent: { lessons: number; hours?: number; completedAt?: Date; timeZone: string }): string;
-  /** @param timeZone IANA name of the club's time zone */
+  /** @param timeZone the IANA name of the club's time zone */
   day(at: Date, timeZone: string): string;
-  /** Below the day of issue. */
+  /** The words below the day of issue. */
   dateOfIssue(version: number): string;
-  /** The description of the QR code for screen readers. @param url the address of the verification */
+  /** Returns the description of the QR code for screen readers. @param url the address of the verification */
   qrCode(url: string): string;
 }
 
-/** @param language BCP 47 tag of the certificate's language @returns the words in the nearest offered language */
+/** @param language the BCP 47 tag of the certificate's language @returns the words in the offered language that is nearest to this tag */
 export function certificateWords(language: string): CertificateWords {
   const wording = wordingIn(languageOf(language));
   const { say, day } = wording;

@@ -1,6 +1,6 @@
 /**
- * Courses and lessons as a student sees them: only published courses and lessons to which the student has access now. Unpublished,
- * inaccessible and unknown ones get the same answer.
+ * Courses and lessons as a student sees them: only published courses and lessons to which the student has access now. The answer is the
+ * same for an unpublished, an inaccessible and an unknown course or lesson.
  */
 import { Course } from '../../../entities/learning/course.ts';
 import { Lesson } from '../../../entities/learning/lesson.ts';
@@ -32,7 +32,7 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** The time of the first completion, while the lesson is completed. */
+    /** The time of the first completion. Null if the lesson is not completed now. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
 /** A lesson that the student sees. */
@@ -80,7 +80,7 @@ export async function openCourse(
   return { ...presentCourse(row), modules: row.modules };
 }
 
-/** A course that the student sees, with their progress. */
+/** Returns a course that the student sees, with the student's progress. */
 export type VisibleCourse = CourseRow;
 
 /** @returns undefined if the student does not see the course */
@@ -128,7 +128,7 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before the lock, the public id may have moved to a lesson of another course. That lesson is not the requested lesson.
+  // Before the lock, the public id may have moved to a lesson of another course. Such a lesson is not the requested lesson.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }
@@ -136,7 +136,7 @@ export async function lockVisibleLessonForShare(
 const noLesson = () => notFound('lesson');
 
 /**
- * @returns the lesson, with the files that its content names, in that order
+ * @returns the lesson, with the files that its content names, in the order of the content
  * @throws DomainError not_found: the same answer for all lessons that the student cannot take
  */
 export async function openLesson(

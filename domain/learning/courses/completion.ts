@@ -16,17 +16,18 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Called before a lesson is completed that is not completed yet. Higher contexts may refuse the completion. The student and the course
- * are locked.
- * @throws DomainError the reason of the refusal: nothing is written then
+ * Called before a lesson is completed, if it is not completed yet. Higher contexts use this function to refuse the completion. The caller
+ * has locked the student and the course.
+ * @throws DomainError the reason of the refusal. In this case nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
- * Completes a lesson. The student's first completion records `lesson.completed` and awards the points, only once. Each completion request
- * also checks whether the course is completed ({@link judgeCourse}), even if the lesson was completed before. If administrators withdraw
- * lessons, a run does this check (DEC-153, `judging.ts`).
- * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`: nothing is written
+ * Completes a lesson. Only the student's first completion records `lesson.completed` and awards the points. Each completion request also
+ * checks whether the course is completed ({@link judgeCourse}), even if the lesson was completed before. If administrators withdraw a
+ * lesson, a run makes this check (DEC-153, `judging.ts`).
+ * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. After an error nothing is
+ *   written
  */
 export async function completeLesson(
   { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
@@ -44,7 +45,7 @@ export async function completeLesson(
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
       const cause = { kind: 'lesson', id: lesson.id } as const;
       await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
-    } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // a repeated completion records no fact
+    } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // only the first completion records a fact
 
     const course = await judgeCourse(tx, publicUrl, { reader, courseId: lesson.courseId }, now);
     if (!course) throw new Error('The course vanished although the transaction has locked it');
@@ -53,11 +54,11 @@ export async function completeLesson(
 }
 
 /**
- * This is the only function that completes a course. If the student sees the course and has completed all its published lessons, it
- * records `course.completed` and issues the certificate, only once. The caller has locked the student, and has a shared lock on the
+ * This is the only function that completes a course. If the student sees the course and has completed all its published lessons, it records
+ * `course.completed` and issues the certificate. Both happen only once. The caller has locked the student, and has a shared lock on the
  * course.
- * @param about.priority of the recorded facts; normal if absent
- * @returns the course with the student's progress; undefined if the student does not see it
+ * @param about.priority the priority of the recorded facts; normal if absent
+ * @returns the course with the student's progress; undefined if the student does not see the course
  */
 export async function judgeCourse(
   tx: Transaction,
@@ -85,12 +86,12 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records the undoing, so runs that wait for a lesson that is not completed are woken here.
+    // No fact records that a completion was undone. So this function wakes the runs that wait until a lesson is not completed.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }
 
-/** @returns the first completion, and whether it is this one */
+/** @returns the time of the first completion, and whether this completion is the first */
 async function markCompleted(
   tx: Transaction,
   reader: Reader,
@@ -109,7 +110,7 @@ async function markCompleted(
   return { firstCompletedAt: row.firstCompletedAt, fresh: false };
 }
 
-/** @returns whether the course was not completed before */
+/** @returns whether this is the first completion of the course */
 async function markCourseCompleted(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<boolean> {
   const inserted =
     await tx.rows(sql`INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES (${reader.id}, ${courseId}, ${reader.clubId}, ${now})

@@ -17,7 +17,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
-/** The maximum number of modules and lessons of a course, so that its outline and a request to order it stay readable. */
+/** The maximum number of modules and lessons of a course, so that its outline and a request for a new order stay small. */
 export const maxModules = 100;
 export const maxLessons = 500;
 
@@ -47,7 +47,7 @@ const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
-/** A removed lesson is in no module. The outline is part of the statement that reads the course, so that both have one snapshot. */
+/** A removed lesson is in no module. The same statement reads the course and its outline, so that both come from one snapshot. */
 const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
@@ -105,8 +105,8 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. They also wait
- * for completions that are being checked, which have a shared lock.
+ * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. Changes also
+ * wait for completions that are being checked, because these have a shared lock on the course.
  * @returns the data that was read after the lock
  * @throws DomainError not_found
  */
@@ -152,7 +152,7 @@ export async function updateCourse(
     if (input.cover_media_id !== undefined)
       await setCover(tx, clubId, { kind: 'course', id: courseId }, input.cover_media_id);
     const after = await findCourse(tx, clubId, courseId);
-    const contentChanged = after.title !== before.title; // passages of a lesson carry the title of its course
+    const contentChanged = after.title !== before.title; // the passages of a lesson contain the title of its course
     if (after.status === 'published' && before.status !== 'published')
       await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while the course was not published
     if (contentChanged || after.status !== before.status)
@@ -163,7 +163,7 @@ export async function updateCourse(
 
 /**
  * Puts modules and lessons in a new order; lessons may move into other modules of the course.
- * @throws DomainError not_found; invalid_request unless the order names every module and lesson of the course exactly once
+ * @throws DomainError not_found; invalid_request if the order does not name every module and lesson of the course exactly once
  */
 export async function orderCourse(
   { db }: DatabaseDeps,

@@ -1,4 +1,7 @@
-/** The run that completes a course for students who send no request, because a lesson was withdrawn or access was restored (DEC-153). */
+/**
+ * The run that completes a course for students who send no completion request. A course may be completed for them because a lesson was
+ * withdrawn or access was restored (DEC-153).
+ */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -13,8 +16,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * The number of students per step, and of completed students after which a step ends. So other upkeep waits less than a second for a
- * step.
+ * The number of students per step, and the number of completed students after which a step ends. Because of these limits, other upkeep
+ * waits less than a second for a step.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -57,8 +60,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * A student who has completed all published lessons has completed the first lesson, whose students are in an index. The page is empty if
- * the course is unpublished or has no published lesson.
+ * Reads the students who have completed the first published lesson, because an index contains them. A student who has completed all lessons
+ * is one of them. The page is empty if the course is unpublished or has no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -81,7 +84,7 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 /**
  * Checks the student by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed
  * student prevents the completion. Each student has a separate transaction, so that no other transaction waits for a whole page.
- * @returns the begin of the student's access, if it lies in the future
+ * @returns the beginning of the student's access, if it is in the future
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -100,7 +103,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns the begin of the student's next access to the course */
+/** @returns the beginning of the student's next access to the course */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins

@@ -69,7 +69,7 @@ export async function createLesson(
   });
 }
 
-/** @throws DomainError not_found, also for a lesson of another club and a removed one */
+/** @throws DomainError not_found, also for a lesson of another club and for a removed lesson */
 export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise<LessonRecord> {
   return presentLesson(await findRow(db, clubId, lessonId));
 }
@@ -120,9 +120,9 @@ export async function updateLesson(
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its
-    // course. The lock does not block foreign keys to the lesson. Updates of the index insert such keys while they have the club's lock,
-    // and this function waits for that lock below.
+    // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
+    // The lock does not block foreign keys to the lesson. That matters because updates of the index insert such keys while they have the
+    // club's lock, and this function later waits for the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);
@@ -146,7 +146,7 @@ function mentionedIn(content: string): Id[] {
   return ids;
 }
 
-/** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson removed before the lock */
+/** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson that was removed before the lock */
 export async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
   const { courseId } = await findRow(tx, clubId, lessonId);
   await lockCourse(tx, clubId, courseId);

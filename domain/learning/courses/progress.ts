@@ -16,7 +16,7 @@ export interface Progress {
   completedAt: Date | null;
 }
 
-/** Added to columns of `courses course` together with `joinProgress`. */
+/** The columns of the progress. A statement adds them to columns of `courses course`, together with `joinProgress`. */
 export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
   sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
 );

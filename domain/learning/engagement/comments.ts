@@ -94,7 +94,11 @@ function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<
   });
 }
 
-/** Also allowed after access to the lesson has ended, because authors may always delete their comments. @throws DomainError not_found */
+/**
+ * Deletes a student's own comment. This is also allowed after access to the lesson has ended, because authors may always delete their
+ * comments.
+ * @throws DomainError not_found
+ */
 export async function deleteOwnComment({ db }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
   await deleteOne(db, { id: commentId, clubId: reader.clubId, studentId: reader.id });
 }

@@ -28,7 +28,7 @@ export function presentLevel(level: LevelRow): LevelRecord {
   return { id: level.id, name: level.name, points: level.points, created_at: level.createdAt.toISOString() };
 }
 
-/** @returns a page of the club's levels, the lowest first */
+/** @returns a page of the club's levels, with the lowest first */
 export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<LevelRecord>> {
   const { rows, total } = await listPage(db, page, {
     columns: levelColumns,
@@ -38,7 +38,7 @@ export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Pr
   return { rows: rows.map(presentLevel), total };
 }
 
-/** @throws DomainError not_found, also for a level of another club and a deleted one */
+/** @throws DomainError not_found, also for a level of another club and for a deleted level */
 async function lockLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<LevelRow> {
   const level = await tx.one<LevelRow>(
     sql`SELECT ${levelColumns} FROM levels level WHERE level.id = ${levelId} AND level.club_id = ${clubId} AND level.removed_at IS NULL FOR UPDATE`,
@@ -53,7 +53,7 @@ function rethrowPointsTaken(error: unknown): never {
     : error;
 }
 
-/** Creates a level. Students reach it only with their next award. @throws DomainError points_taken */
+/** Creates a level. Students reach the new level only with their next award. @throws DomainError points_taken */
 export async function createLevel(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -106,8 +106,8 @@ export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id,
 }
 
 /**
- * The levels that a student's points reach for the first time, the lowest first. They are neither deleted nor moved until the transaction
- * ends.
+ * The levels that a student's points reach for the first time, the lowest first. No transaction deletes or moves these levels until this
+ * transaction ends.
  */
 export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {
   return tx.rows<LevelRow>(sql`SELECT ${levelColumns} FROM levels level

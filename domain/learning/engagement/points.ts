@@ -15,7 +15,7 @@ import { levelsPassed } from './levels.ts';
 
 export interface Award {
   kind: AwardKind;
-  /** The id of the lesson, or the id that the administrator's client chose. */
+  /** The id of the cause: the id of the lesson, or an id that the administrator's client chose. */
   causeId: Id;
   points: number;
   note: string | null;
@@ -25,12 +25,12 @@ export interface Award {
 export interface NewAward {
   clubId: Id;
   studentId: Id;
-  /** May be negative; with 0, nothing is recorded. */
+  /** The number of points. It may be negative. If it is 0, nothing is recorded. */
   points: number;
   /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** Priority and details of the facts about levels. */
+  /** The priority and the details of the facts about levels. */
   options?: FactOptions;
 }
 

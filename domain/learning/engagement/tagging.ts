@@ -14,14 +14,18 @@ export interface Tagging {
 }
 
 /**
- * Adds a tag to a student and records `student.tagged`. A tag that the student already has is no change.
+ * Adds a tag to a student and records `student.tagged`. Nothing changes if the student already has the tag.
  * @throws DomainError not_found (student or tag)
  */
 export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => putTag(tx, tagging, now));
 }
 
-/** Adds a tag inside a transaction. @param options priority and details of its fact @returns whether this was a change */
+/**
+ * Adds a tag inside a transaction.
+ * @param options the priority and the details of the fact
+ * @returns whether the student did not have the tag before
+ */
 export async function putTag(
   tx: Transaction,
   tagging: Tagging,
@@ -35,14 +39,18 @@ export async function putTag(
 }
 
 /**
- * Removes a tag from a student and records `student.untagged`. A missing tag is no change.
+ * Removes a tag from a student and records `student.untagged`. Nothing changes if the student does not have the tag.
  * @throws DomainError not_found (student or tag)
  */
 export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => takeTag(tx, tagging, now));
 }
 
-/** Removes a tag inside a transaction. @param options priority and details of its fact @returns whether this was a change */
+/**
+ * Removes a tag inside a transaction.
+ * @param options the priority and the details of the fact
+ * @returns whether the student had the tag before
+ */
 export async function takeTag(
   tx: Transaction,
   tagging: Tagging,

@@ -26,7 +26,7 @@ export function presentTag(tag: TagRow): TagRecord {
   return { id: tag.id, name: tag.name, created_at: tag.createdAt.toISOString() };
 }
 
-/** @returns a page of the club's tags, by name */
+/** @returns a page of the club's tags, sorted by name */
 export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<TagRecord>> {
   const { rows, total } = await listPage(db, page, {
     columns: tagColumns,
@@ -36,15 +36,16 @@ export async function listTags(db: Queries, clubId: Id, page: PageRequest): Prom
   return { rows: rows.map(presentTag), total };
 }
 
-/** @returns the tags of a student, by name */
+/** @returns the tags of a student, sorted by name */
 export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
   return db.rows<TagRow>(sql`SELECT ${tagColumns} FROM student_tags given JOIN tags tag ON tag.id = given.tag_id
       WHERE given.student_id = ${studentId} ORDER BY tag.folded_name`);
 }
 
 /**
- * Finds a tag and locks its row until the transaction ends: `share` prevents its deletion, `update` also its use.
- * @throws DomainError not_found, also for a tag of another club and a deleted one
+ * Finds a tag and locks its row until the transaction ends. The lock `share` prevents the deletion of the tag. The lock `update` also
+ * prevents any new use of the tag.
+ * @throws DomainError not_found, also for a tag of another club and for a deleted tag
  */
 export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
   const tag = await tx.one<TagRow>(

@@ -3,13 +3,13 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** Without mails, the bucket is full after this many seconds. It always has room for one mail. */
+/** A bucket from which no mail is taken is full after this many seconds. Every bucket has room for at least one mail. */
 const fullAfterSeconds = 10;
 
 /**
- * Takes mails from the club's bucket, which all its campaigns and automations share. @param now the process's time and not the
- * database's, because tests skip time @returns the number of mails that may be sent now, at most `mails`, and the milliseconds until the
- * next mail
+ * Takes mails from the club's bucket, which all its campaigns and automations share.
+ * @param now the time of the process and not of the database, because tests skip time
+ * @returns the number of mails that may be sent now, at most `mails`, and the milliseconds until the next mail
  */
 export async function takeAllowance(
   db: Queries,

@@ -13,7 +13,7 @@ interface Sending {
   warmUps: WarmUps;
 }
 
-/** @returns the number of mails that the club may send today; null without a limit */
+/** @returns the number of mails that the club may send today; null if there is no limit */
 export async function limitOfDay(
   db: Queries,
   clubId: Id,

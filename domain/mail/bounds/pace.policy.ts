@@ -1,9 +1,12 @@
-/** The daily limits of mails that a club sends on its own initiative. A new club or a club that pays nothing may send few (DEC-65). */
+/**
+ * The daily limits of mails that a club sends on its own initiative. A new club or a club that pays nothing may send only few mails
+ * (DEC-65).
+ */
 import type { PlanName } from '../../../entities/billing/values.ts';
 
 const day = 86_400_000;
 
-/** Invitations for each day (UTC) by plan; null without a limit. */
+/** The maximum number of invitations per day (UTC) for each plan. Null means no limit. */
 const mailsOfPlan = { trial: 25, starter: null, professional: null, business: null } as const satisfies Record<
   PlanName,
   number | null
@@ -18,7 +21,7 @@ interface PacedClub {
 /**
  * @param warmUp the limits of a club's first day, second day and so on; after the last day there is no limit
  * @param date the first instant of the day (UTC)
- * @returns the number of mails that the club may send on that day; null without a limit */
+ * @returns the number of mails that the club may send on that day; null if there is no limit */
 export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly number[], date: Date): number | null {
   const bounds = [warmUp[ageInDays(createdAt, date)] ?? null, mailsOfPlan[plan]].filter((bound) => bound !== null);
   return bounds.length === 0 ? null : Math.min(...bounds);
@@ -34,7 +37,7 @@ export interface WarmUps {
 /**
  * @param domainProvenAt the time of the sender domain's first proof; null for the platform's domain
  * @param date the first instant of the day (UTC)
- * @returns the number of mails of campaigns and automations that the club may send on that day; null without a limit (CAMP-41)
+ * @returns the number of mails of campaigns and automations that the club may send on that day; null if there is no limit (CAMP-41)
  */
 export function bulkMailsOfDay(
   club: PacedClub,
@@ -55,7 +58,7 @@ export function dayOf(at: Date, later = 0): Date {
   return new Date((Math.floor(at.getTime() / day) + later) * day);
 }
 
-/** @returns the time at which the mail with this slot (from 1) is sent; the slots of a day are spread evenly */
+/** @returns the time at which the mail with this slot is sent. Slots are numbered from 1 and spread evenly over the day */
 export function timeOfSlot(date: Date, slot: number, mails: number): Date {
   return new Date(date.getTime() + Math.floor(((slot - 1) / mails) * day));
 }

@@ -1,4 +1,4 @@
-/** Gives a mail that a club sends on its own initiative a slot on the first day that has one (DEC-65). */
+/** Finds a slot for a mail that a club sends on its own initiative. The slot is on the first day that has a free slot (DEC-65). */
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Claim } from '../../../platform/engine/lease.ts';
@@ -8,7 +8,10 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
 
-/** A warm-up and the largest backlog end long before. A mail without a slot on any earlier day is sent on this day. */
+/**
+ * The number of days that are searched for a slot. The warm-up and the largest backlog end long before the last day. If no earlier day has
+ * a free slot, the mail is sent on the last day.
+ */
 const daysAhead = 365;
 
 /** A claimed mail, with its club. */
@@ -20,9 +23,11 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. The token of a mail that waits
- * expires later by the time of the wait. @param warmUp see `mailsOfDay` @returns true if the mail is sent now; false if it waits, after
- * its lease was released @throws LeaseLost; nothing was written
+ * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. If the mail waits, its token expires
+ * later by the length of the wait.
+ * @param warmUp see `mailsOfDay`
+ * @returns true if the mail is sent now; false if it waits, after its lease was released
+ * @throws LeaseLost; nothing was written
  */
 export async function takeSlotOfDay(
   db: Database,

@@ -1,5 +1,5 @@
 /**
- * Ids of requests for a code (DEC-61). A request that gets no mail has an id that looks like the other ids. The id itself proves that
+ * Ids of requests for a code (DEC-61). A request that causes no mail has an id that looks like every other id. The id itself proves that
  * this service issued it for this club and address, so the request needs no row.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -12,7 +12,7 @@ export interface AccountAddress {
   email: string;
 }
 
-/** The last bytes of the id. In the id of a mailed code they are random. */
+/** The last bytes of the id. In the id of a mailed code, these bytes are random. */
 const proofBytes = 5;
 
 /** @returns an id with the time of the request, so that the id does not show how long the work took */

@@ -1,17 +1,17 @@
 /** The limits of guesses at codes (DEC-61). Pure. */
 
-/** Tries of one request whose code was mailed. */
+/** The maximum number of tries of one request whose code was mailed. */
 export const codeTries = 5;
 
 /**
- * Wrong codes of one account in one day (UTC), over all its requests. Above this number each mailed request has one try. The service does
- * not refuse every try, because then an attacker who requests and guesses codes could lock out the owner.
+ * The limit of wrong codes of one account in one day (UTC), for all its requests together. Above this limit each mailed request has only
+ * one try. The service does not refuse every try, because then an attacker who requests and guesses codes could lock out the owner.
  */
 export const wrongCodesADay = 20;
 
 /**
- * Wrong codes in one day (UTC) through requests whose mail was withheld. An attacker can make many such requests, because they cause no
- * mail, so they have limits of their own. No single network can use up the limit of an account.
+ * The limits of wrong codes in one day (UTC) through requests whose mail was withheld. These requests have separate limits, because they
+ * cause no mail and an attacker can make many of them. No single network can use up the limit of an account.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 

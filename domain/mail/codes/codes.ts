@@ -1,7 +1,7 @@
 /**
  * One-time codes (DEC-61). A caller tries a code with the id of a request, so a caller without that id cannot use up its tries. Every
- * unspent code of the account is valid: a person may have received several codes, also because a stranger requested one. Wrong codes also
- * count for the account.
+ * unspent code of the account is valid: a person may have received several codes, for example because a stranger requested a code. Wrong
+ * codes also count for the account.
  */
 import { createHash } from 'node:crypto';
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
@@ -26,14 +26,14 @@ export interface TriedCode extends AccountAddress {
 /** A valid code. */
 export interface FoundCode {
   studentId: Id;
-  /** The id of the code's own request. It differs from `codeId` if the code was mailed for another request. */
+  /** The id of the code's own request. It differs from `codeId` if the code belongs to another request. */
   id: Id;
 }
 
 /**
- * Tries a code. The caller commits the transaction whatever the result is: each try counts before the comparison, even if tries run at
- * the same time. An address without an account causes the same statements. For an unknown club nothing is written. @returns undefined for
- * an invalid code
+ * Tries a code. The caller commits the transaction whatever the result is: each try is counted before the comparison, even if several tries
+ * run at the same time. An address without an account causes the same statements. For an unknown club nothing is written.
+ * @returns undefined for an invalid code
  */
 export async function tryCode(
   tx: Transaction,
@@ -58,8 +58,9 @@ export async function tryCode(
 }
 
 /**
- * Spends a valid code in the transaction that uses it. The caller holds the lock of the student's row. The try no longer counts as a
- * wrong code. @returns false if another transaction spent or withdrew the code meanwhile
+ * Spends a valid code in the transaction that uses it. The caller holds the lock of the student's row. The try no longer counts as a wrong
+ * code.
+ * @returns false if another transaction has already spent or withdrawn the code
  */
 export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode, found: FoundCode): Promise<boolean> {
   const { affected } = await tx.manager.delete(OneTimeToken, { id: found.id });
@@ -132,8 +133,9 @@ const isRight = (vault: Vault, code: string, id: Id, keyId: Buffer) =>
 const keyBytes = 32;
 
 /**
- * @param clubId in upper or lower case @param addressKey the keyed hash of the address @returns the key under which an account's wrong
- * codes are counted; each club has its own key for the same address
+ * @param clubId the address, in upper or lower case
+ * @param addressKey the keyed hash of the address
+ * @returns the key under which an account's wrong codes are counted; each club has its own key for the same address
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();

@@ -19,8 +19,8 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * Never mailed. It stores the password of the last repeated sign-up, so that sign-in gives it the same answer as the password of a
-   * first sign-up. It lasts very long, because the password of a first sign-up also stays.
+   * A token that is never mailed. It stores the password of the last repeated sign-up, so that sign-in gives it the same answer as the
+   * password of a first sign-up. The token lasts very long, because the password of a first sign-up is also stored without a time limit.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -29,12 +29,12 @@ export const tokenLifetimeMs = {
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<TokenPurpose, number>;
 
-/** A person has at most one token of these purposes, with the password of the last sign-up. */
+/** The purposes of which a person has at most one token. The token stores the password of the last sign-up. */
 const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The one answer for every token that cannot be spent (ACC-4). */
+/** The error is the same for every token that cannot be spent (ACC-4). */
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
@@ -61,7 +61,7 @@ export async function issueToken(
 
 /**
  * Issues a token for each of these students in one statement. It cannot issue codes.
- * @returns the tokens' ids, in the order of the students
+ * @returns the ids of the tokens, in the order of the students
  */
 export async function issueTokens(
   tx: Transaction,
@@ -104,9 +104,10 @@ export interface IssuedToken {
 }
 
 /**
- * Returns the text of a token for a mail. Each attempt at the mail gets the same text, also after a change of the master key. If the
+ * Returns the text of a token for a mail. Each attempt at the mail gets the same text, even after a change of the master key. If the
  * process no longer has the token's key, the token is issued again under the current key. Then the text that an earlier attempt mailed is
- * no longer valid. @returns undefined if the token was spent or withdrawn meanwhile
+ * no longer valid.
+ * @returns undefined if the token has been spent or withdrawn
  */
 export async function textToMail(
   db: Queries,
@@ -123,8 +124,8 @@ export async function textToMail(
 }
 
 /**
- * A code without a key id was issued under the key that was current before there were several. Codes last ten minutes, so this matters
- * only during the upgrade.
+ * A code without a key id was issued when the service had a single key. Codes last ten minutes, so this case occurs only during the
+ * upgrade.
  */
 const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
   tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
@@ -194,7 +195,7 @@ export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Prom
  * attempt.
  */
 const expiredForMs = 86_400_000;
-/** Tokens in a batch. */
+/** The number of tokens in a batch. */
 const batchSize = 1_000;
 
 /**

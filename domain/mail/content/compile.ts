@@ -13,7 +13,7 @@ import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
 import { parseTemplate, type Variable } from './variables.policy.ts';
 
-/** A part of the e-mail that differs between the recipients' copies. */
+/** A slot: a part of the e-mail that differs between the recipients' copies. */
 export type Slot =
   | (Variable & { kind: 'variable' | 'url_variable' })
   /** A link with the same target for all recipients, by its index in {@link CompiledEmail.links}. */
@@ -81,7 +81,7 @@ class Slots {
       .join('');
   }
 
-  /** @param url may already contain slots, because a text's variables become slots before its links are parsed */
+  /** @param url the text. It may already contain slots, because a text's variables become slots before its links are parsed */
   link(url: string): string {
     const parts = this.pieces(this.template(url, 'url_variable'));
     const [address] = parts;
@@ -126,7 +126,8 @@ function numberOf(list: string[], value: string): number {
 }
 
 /**
- * @param content has no problems (`contentProblems`) @returns the e-mail that {@link renderEmail} fills in for each recipient
+ * @param content the content, which must have no problems (`contentProblems`)
+ * @returns the e-mail that {@link renderEmail} fills in for each recipient
  */
 export async function compileEmail(
   content: EmailContent,
@@ -164,7 +165,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // The parts are made in the order of the document, because slots are numbered as they are added.
+  // The parts are created in the order of the document, because slots are numbered as they are added.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -216,7 +217,7 @@ function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction):
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }
 
-/** The items of a list get no direction of their own, so that the bullets and numbers are aligned. */
+/** The items of a list get no `dir` attribute of their own, so that the bullets and numbers are aligned. */
 const itemHtml = (item: readonly Prose[], slots: Slots): string =>
   item.map((block) => blockHtml(block, slots, '')).join('');
 

@@ -1,6 +1,6 @@
 /**
- * A cache of rendered e-mail copies. Reads have no rate limit, and a page without sign-in also shows copies. So each copy is rendered
- * once for all readers, and again only after a change of the e-mail.
+ * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after a change of the e-mail. The reason is
+ * that reads have no rate limit, and that a page without sign-in also shows copies.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -10,7 +10,7 @@ import { copiesInThread } from './email-work.ts';
 
 /** The size of the cache, in bytes of HTML and text. The least recently read copies are evicted. */
 const cacheBytes = 20_000_000;
-/** The estimated memory of a copy beside its HTML and text. */
+/** The estimated memory of a copy, in addition to its HTML and text. */
 const entryBytes = 500;
 /** The lifetime of a cached copy, in seconds. The signed addresses of its images must be valid for longer. */
 export const cachedSeconds = 600;
@@ -32,7 +32,8 @@ export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeo
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // Each read signs the addresses of images again. The part before the query is the same for the same file.
+    // Ignores the query of an address, because each read signs the addresses of images again. The part before the query is always the same
+    // for a file.
     const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
     const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');

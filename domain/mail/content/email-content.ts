@@ -13,7 +13,7 @@ export const blockKinds = ['heading', 'text', 'image', 'button', 'divider'] as c
 
 export interface EmailBlock {
   kind: (typeof blockKinds)[number];
-  /** One line for a heading and a button; Markdown for a text. */
+  /** The text of the block. It is one line for a heading or a button, and Markdown for a text block. */
   text?: string;
   /** The level of a heading: 1 to 6, or 2 if absent. */
   level?: number;

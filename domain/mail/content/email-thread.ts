@@ -29,13 +29,13 @@ export interface CopiesToMake {
   /** The values of the variables, for each recipient. */
   recipients: readonly RecipientCopy['values'][];
   unsubscribeUrl: string;
-  /** The limit of a copy's HTML and text in bytes. Only the size of a larger copy is returned. */
+  /** The limit of a copy's HTML and text in bytes. For a larger copy, only its size is returned. */
   mostBytes: number;
 }
 
 export interface RenderedCopy {
   subject: string;
-  /** HTML and plain text; absent if they have too many bytes. */
+  /** HTML and plain text; absent if the copy has too many bytes. */
   body?: { html: string; text: string };
   /** The size of the HTML in bytes. */
   htmlBytes: number;

@@ -15,13 +15,13 @@ import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from '.
 
 /** The limits of a process's threads. */
 const emailThreadRules = {
-  /** Threads for all clubs at the same time. */
+  /** The number of threads for all clubs together. */
   threads: 4,
-  /** CPU time of one task: several times the time of the largest e-mail on a slow machine. */
+  /** The limit of CPU time for one task. It is several times the time that the largest e-mail needs on a slow machine. */
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** Tasks of a thread before a new thread replaces it. */
+  /** The number of tasks of a thread. After that, a new thread replaces it. */
   uses: 200,
 } as const;
 
@@ -38,15 +38,16 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
 }
 
 /**
- * E-mails with at most this many characters are validated in the main thread. It takes about 5 ms, less than starting a task in a
- * thread.
+ * E-mails with at most this many characters are validated in the main thread. This takes about 5 ms, which is less than the start of a task
+ * in a thread.
  */
 const judgedHere = 20_000;
-/** The most recent results. Each read of a draft, and each step towards its sending, needs the result again. */
+/** The most recent results. Each read of a draft needs the result again, and so does each step before its sending. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**
- * @returns the first problems of each e-mail, and their number @throws DomainError busy if the club has too many such tasks
+ * @returns the first problems of each e-mail, and the number of all its problems
+ * @throws DomainError busy if the club has too many such tasks
  */
 export async function judgeEmails(
   clubId: Id,

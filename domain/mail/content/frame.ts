@@ -4,10 +4,11 @@ import type { Direction } from '../../language/bidi.policy.ts';
 /** Compiles MJML to HTML. The compiler is large, so it is loaded for the first e-mail. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
   const { default: mjml2html } = await import('mjml');
-  // No fonts, because every reader's mail program would fetch them from a third party.
+  // The document has no web fonts, because every reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
-  // The compiler does not accept `text-align: start`, so it is inserted here. Outlook ignores it, and uses the cells' `align`.
+  // The compiler does not accept `text-align: start`, so it is inserted into the result. Outlook ignores this style, and uses the attribute
+  // `align` of the cells.
   return html
     .replaceAll(/text-align:(?:left|right)/g, 'text-align:start')
     .replaceAll(/\n\s*\n+/g, '\n')
@@ -24,7 +25,7 @@ interface Frame {
   /** BCP 47 tag. */
   language: string;
   direction: Direction;
-  /** The text that mail programs show beside the subject; absent for none. */
+  /** The text that mail programs show beside the subject; absent if the e-mail has no such text. */
   preheader?: string | undefined;
   /** Elements of a column. */
   body: string;
@@ -34,7 +35,7 @@ interface Frame {
   end?: string;
 }
 
-/** @param frame the caller has escaped its values @returns an MJML document */
+/** @param frame the parts of the document, whose values the caller has escaped @returns an MJML document */
 export const frameMjml = ({
   language,
   direction,

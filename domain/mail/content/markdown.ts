@@ -1,9 +1,11 @@
-/** The Markdown of text blocks: paragraphs, emphasis, lists and links. Everything else, also HTML, is shown as it was typed. */
+/**
+ * The Markdown of text blocks: paragraphs, emphasis, lists and links. All other constructs, including HTML, are shown as they were typed.
+ */
 import MarkdownIt, { type Token } from 'markdown-it';
 
 /** The deepest nesting of lists. */
 const deepestLists = 10;
-/** The parser omits deeper content. A list and its item count as two levels, so the limit is above the deepest lists. */
+/** The parser's limit, beyond which it omits content. A list and its item count as two levels, so the limit is above the deepest lists. */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'list',
@@ -34,7 +36,7 @@ export function parseMarkdown(text: string): Prose[] {
   return proseOf(nested(markdown.parse(text, {})));
 }
 
-/** A token with the tokens between its opening and its closing token. */
+/** An opening token, with the tokens between it and its closing token. */
 interface Node {
   token: Token;
   children: Node[];

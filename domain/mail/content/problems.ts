@@ -40,12 +40,12 @@ const fieldsOf: Readonly<
 };
 
 /**
- * The number of problems that are described. Further problems are only counted, because a response with all of them could have many
- * megabytes.
+ * The maximum number of problems that a response describes. Further problems are only counted, because a response with all problems could
+ * have many megabytes.
  */
 const describedProblems = 100;
 
-/** The described problems, and their full number. */
+/** The problems that are described, and the number of all problems. */
 export interface FoundProblems<Problem> {
   /** The first problems. */
   problems: Problem[];
@@ -68,7 +68,7 @@ export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem>
 interface KnownImages {
   /** Whether an id is a ready image of the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** The reason why an image cannot have a picture for e-mails, by the image's id; absent without a known problem. */
+  /** The reason why an image cannot have a picture for e-mails, by the image's id; absent if no problem is known. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
@@ -82,7 +82,7 @@ export function contentProblems(
   return [...eachProblem(content, context)];
 }
 
-/** Yields the problems of {@link contentProblems} one by one, because there may be hundreds of thousands. */
+/** Yields the problems of {@link contentProblems} one by one, because an e-mail may have hundreds of thousands of problems. */
 export function* eachProblem(
   content: Partial<EmailContent>,
   { path = '$', ...images }: { path?: string } & KnownImages,
@@ -169,7 +169,10 @@ interface ReadProse {
   links: readonly string[];
 }
 
-/** The size of the cache of parsed texts, in characters. Each read of a draft needs its texts again, and the largest texts take 0.15 s. */
+/**
+ * The size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest texts
+ * takes 0.15 s.
+ */
 const cacheCharacters = 10_000_000;
 const parsedTexts = new LRUCache<string, ReadProse>({
   maxSize: cacheCharacters,
@@ -217,7 +220,7 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Accepts one mailbox without a name. Otherwise a draft could send mail to other people, or add a header. */
+/** Accepts only one mailbox without a name. A draft with more could send mail to other people, or add a header. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []

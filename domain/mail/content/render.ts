@@ -39,7 +39,7 @@ export function renderLine(line: string, values: RecipientCopy['values'], wordin
     .join('');
 }
 
-/** How a part of the e-mail escapes values and addresses. */
+/** The functions that escape values and addresses in one part of the e-mail. */
 interface Escaping {
   value: (text: string) => string;
   address: (url: string) => string;

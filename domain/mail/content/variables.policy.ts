@@ -27,7 +27,7 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/** The number of a text's problems that quote the text. Further problems are reported without the quote. */
+/** The maximum number of problems of a text that quote the text. Further problems are reported without the quote. */
 const shownProblems = 100;
 
 /**
@@ -98,7 +98,7 @@ export function parseVariables<Name extends string>(
 
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
-/** @returns a function that searches a mark from growing positions, and reads no character twice */
+/** @returns a function that searches for a mark. Its start positions must grow, so that it reads no character twice */
 function finder(text: string, mark: string): (from: number) => number {
   let position = 0;
   let isKnown = false;

@@ -28,11 +28,11 @@ export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Dat
   const domain = await deps.db.manager.findOneBy(MailDomain, { clubId });
   if (!domain) throw notFound('mail domain');
   await check(deps, domain, now);
-  await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now)); // the time of the next check has changed
+  await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now)); // wakes the run, because the time of the next check has changed
   return readMailDomain(deps, clubId);
 }
 
-/** Queries DNS while it holds no connection to Postgres. Then it records the result, unless a later check has already recorded one. */
+/** Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded one. */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
   const current = await db.manager.findOneBy(MailDomain, { id });
   const states = current && (await statesOf(mailDomains, current));
@@ -48,7 +48,7 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
   });
 }
 
-/** The time for all records together, because a caller may wait for the result. */
+/** The time limit for all records together, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
 /** @returns the state of each record by its kind; undefined if a name server did not answer */

@@ -6,11 +6,11 @@ const day = 24 * hour;
 
 /** The interval of checks. */
 const everyMs = day;
-/** An unproven domain is checked more often at first, because its records are probably being published. */
+/** At first, an unproven domain is checked more often, because its club is probably publishing the records. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
 /** The wait after a check that no name server answered. */
 const unansweredMs = hour;
-/** A proven domain lapses if no name server answers for this time. */
+/** A proven domain is no longer proven if no name server answers for this time. */
 const longestSilenceMs = 3 * day;
 
 /** The stored results of a domain's checks. */

@@ -23,7 +23,7 @@ export interface MailDomainSettings {
   warmUps: WarmUps;
   /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
   spfInclude: string | undefined;
-  /** Makes the key pair of a domain; absent for a new RSA key pair. Tests set it. */
+  /** Creates the key pair of a domain. Only tests set this function. If it is absent, the domain gets a new RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
 }
 
@@ -68,7 +68,7 @@ function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings,
   };
 }
 
-/** Makes an RSA key pair, because not every mail server accepts Ed25519. */
+/** Creates an RSA key pair, because not every mail server accepts Ed25519. */
 export const makeDomainKeys = (): Promise<DomainKeys> =>
   promisify(generateKeyPair)('rsa', {
     modulusLength: 2_048,
@@ -121,7 +121,7 @@ export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id
 
 async function removeFrom(tx: Transaction, clubId: Id, now: Date): Promise<boolean> {
   const removed = await tx.one<{ id: Id }>(sql`DELETE FROM mail_domains WHERE club_id = ${clubId} RETURNING id`);
-  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // the run finds no row, and ends
+  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // wakes the run, which then finds no row and ends
   return removed !== undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;
-  /** The key of the club's own domain; absent if the platform's mail server signs. */
+  /** The key of the club's own domain; absent if the platform's mail server signs the mails. */
   signWith?: SigningKey;
   /** The time of the first proof of the club's own domain; null for the platform's domain. */
   domainProvenAt: Date | null;

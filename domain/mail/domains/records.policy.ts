@@ -36,8 +36,8 @@ export function recordsOf(
 }
 
 /**
- * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. Otherwise receivers do not accept our
- * signature for the domain.
+ * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. If one of these conditions is not met,
+ * receivers do not accept our signature for the domain.
  */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');
@@ -65,7 +65,10 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
   return policies.length === 1 && names.some((name) => terms.includes(name)) ? 'ok' : 'wrong';
 }
 
-/** `ok` if the domain has one policy. The signature is for exactly this domain, so mail is aligned under strict and relaxed alignment. */
+/**
+ * `ok` if the domain has one policy. The policy may demand strict or relaxed alignment. The signature satisfies both, because it is for
+ * exactly this domain.
+ */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
   const [policy] = policies;

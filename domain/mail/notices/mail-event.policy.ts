@@ -25,7 +25,7 @@ export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>>
 /** The id of a mail, alone or before the `@` of a Message-ID. */
 const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@[^<>\s]*>?)?\s*$/i;
 
-/** @returns the id in the first of these texts that has one */
+/** @returns the id in the first of these texts that contains an id */
 export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefined {
   const mailId = texts.map((text) => idPattern.exec(text ?? '')?.[1]).find((id) => id !== undefined);
   return mailId?.toLowerCase();

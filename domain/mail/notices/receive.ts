@@ -12,7 +12,7 @@ import { readSnsMessage, type SnsGuard } from './sns.ts';
 export interface MailNoticeDeps {
   /** The token in the address for notices; undefined if the operator has not configured one. */
   token: Secret | undefined;
-  /** Undefined if the operator has configured no topic. */
+  /** The topic of SNS. Undefined if the operator has not configured a topic. */
   sns: SnsGuard | undefined;
   /** Called with the outcome of each request, for the metrics. */
   onEvents: (events: RecordedEvents) => void;
@@ -23,7 +23,10 @@ interface Receiving {
   mailNotices: MailNoticeDeps;
 }
 
-/** @throws DomainError not_configured; not_found for a wrong token, which is also the answer for an unknown address */
+/**
+ * @throws DomainError not_configured; not_found for a wrong token, because the answer for a wrong token is the same as for an unknown
+ *   address
+ */
 function requireToken({ token }: MailNoticeDeps, received: string): void {
   if (token === undefined)
     throw new DomainError('not_configured', 'This environment accepts no notices of mail providers.');
@@ -31,7 +34,7 @@ function requireToken({ token }: MailNoticeDeps, received: string): void {
 }
 
 /**
- * Receives events in our own format. It reads the body only after the token was correct.
+ * Receives events in our own format. It reads the body only after it has found the token correct.
  * @throws DomainError not_configured, not_found, malformed_request, invalid_request
  */
 export async function receiveMailEvents(
@@ -54,7 +57,7 @@ export async function receiveMailEvents(
 /**
  * Receives a message of SNS: a report of SES, or a request to confirm the subscription.
  * @throws DomainError not_configured, not_found, malformed_request, signature_invalid
- * @throws Error if SNS is not reachable; SNS then posts the message again
+ * @throws Error if SNS cannot be reached. In this case SNS sends the message again
  */
 export async function receiveSesNotice(
   { db, mailNotices }: Receiving,

@@ -36,7 +36,7 @@ const columnOf = {
   complained: 'complainedAt',
 } as const satisfies Record<MailEvent['kind'], keyof MailColumns>;
 
-/** The tally of each kind of event. Soft bounces have no tally, because a mail can have many. */
+/** The tally of each kind of event. Soft bounces have no tally, because a mail can have many soft bounces. */
 const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
   delivered: 'mails_delivered',
   bounced: 'mails_bounced',
@@ -45,15 +45,15 @@ const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
 
 /** The counts of a request's events. */
 export interface RecordedEvents {
-  /** Events of our mails, also repeated events. */
+  /** The number of events of our mails, including repeated events. */
   matched: number;
-  /** Events of unknown mails, or events that are older than 90 days. */
+  /** The number of events of unknown mails, and of events that are older than 90 days. */
   ignored: number;
 }
 
 /**
- * Records events. Repeated events change nothing, and the order does not matter: for each kind the earliest time stays. @param events at
- * most a few thousand
+ * Records events. Repeated events change nothing, and the order does not matter: for each kind the earliest time stays.
+ * @param events the events, at most a few thousand
  */
 export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {
   const recent = events.filter(({ at }) => at.getTime() > now.getTime() - eventRetentionMs);

@@ -23,8 +23,9 @@ const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 ]);
 
 /**
- * @param text the `Message` of a notification
- * @param now replaces a missing time @returns undefined for a report of another type
+ * @param text the field `Message` of a notification
+ * @param now the time that replaces a missing time
+ * @returns undefined for a report of another type
  */
 export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const report = objectOf(parse(text));

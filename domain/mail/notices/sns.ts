@@ -75,7 +75,10 @@ const confirmationPath = /^\/\?Action=ConfirmSubscription&/;
 const mostCertificates = 8;
 
 export interface SnsGuard {
-  /** @throws DomainError signature_invalid, also for another topic @throws Error if the certificate of SNS cannot be fetched */
+  /**
+   * @throws DomainError signature_invalid, also if the message is for another topic
+   * @throws Error if the certificate of SNS cannot be fetched
+   */
   verify: (message: SnsMessage, now: Date) => Promise<void>;
   /** Confirms a subscription of a verified message. @throws Error if SNS refuses it */
   confirm: (message: SnsMessage) => Promise<void>;
@@ -110,7 +113,10 @@ export function createSnsGuard(topicArn: string, getText: (url: string) => Promi
   };
 }
 
-/** Returns the text that SNS signs: names and values in lines, in this order. The subject is included only if the message has one. */
+/**
+ * Returns the text that SNS signs. Each name and each value is on a line, in the order of this list. The subject is included only if the
+ * message has one.
+ */
 function signedText(message: SnsMessage): string {
   const names =
     message.Type === 'Notification'

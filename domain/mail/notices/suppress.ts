@@ -9,7 +9,7 @@ export const softBouncesBeforeSuppression = 5;
 
 interface ToSuppress {
   clubId: Id;
-  /** Null for a removed student, whose address is deleted. */
+  /** The keyed hash of the address. Null for a removed student, whose address is deleted. */
   addressKey: Buffer | null;
   reason: Exclude<SuppressionReason, 'manual'>;
 }

@@ -12,11 +12,14 @@ import { provenAt } from '../evidence.ts';
 import { providerIdIn } from '../notices/mail-event.policy.ts';
 import { recordWithRetries } from './record-outcome.ts';
 
-/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
+/**
+ * The lease of a claimed mail. It is longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its
+ * lease.
+ */
 export const mailLeaseSeconds = 90;
 /**
- * After this time a page claims no more mails. So a worker that stops, and the activity's time limit, only wait for the mails that are
- * already claimed.
+ * After this time a page claims no more mails. So a worker that stops waits only for the mails that are already claimed, and the activity
+ * ends within its time limit.
  */
 const pageLimitMs = 10_000;
 /**
@@ -32,7 +35,10 @@ export interface HandOverDeps {
   failpoint: (name: string) => Promise<void>;
 }
 
-/** The result of a claim: the claimed mail; `stopped` if sending must end; `passed` if the mail is skipped or another worker claimed it. */
+/**
+ * The result of a claim: the claimed mail; `stopped` if sending must end; `passed` if the mail is skipped, or if another worker has claimed
+ * it.
+ */
 export type ClaimOf<Claimed> = Claimed | 'stopped' | 'passed';
 
 interface Page<Candidate, Claimed> {
@@ -40,7 +46,7 @@ interface Page<Candidate, Claimed> {
   /** Claims several mails in one statement: one mail for each idle connection. */
   claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
   compose: (claimed: Claimed) => HandedMessage;
-  /** Changes nothing if it was already committed. @returns whether the page continues */
+  /** Records the outcome. If the record was already committed, a repeated call changes nothing. @returns whether the page continues */
   record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
 }
 
@@ -94,7 +100,10 @@ export async function handOverPage<Candidate, Claimed extends object>(
   return { handedOver, isUnreached: unreached >= unreachedBeforePause };
 }
 
-/** @returns the answer `not_sent` with the error if `compose` failed, so that the mail is released before the error is thrown */
+/**
+ * @returns the outcome. If `compose` failed, the outcome is `not_sent` with the error, so that the mail is released before the error is
+ *   thrown
+ */
 async function handOver(
   smtp: HandOverDeps['smtp'],
   compose: () => HandedMessage,
@@ -115,8 +124,8 @@ interface AcceptedMail {
 }
 
 /**
- * Records mails that the server accepted, together with the accepted mails of other connections. It also records an acceptance after the
- * end of the lease, when the mail was already given up or is pending again.
+ * Records mails that the server accepted, together with the accepted mails of other connections. An acceptance is recorded even after the
+ * end of the lease, when the mail has already failed or is pending again.
  */
 export function recorderOfAccepted(
   db: Database,

@@ -1,4 +1,4 @@
-/** The outcome of a hand-over of bulk mail, which is never sent again automatically after it may have arrived (CAMP-6). Pure. */
+/** Decides the outcome of a hand-over of bulk mail. A mail that may have arrived is never sent again automatically (CAMP-6). Pure. */
 
 const minute = 60_000;
 /**
@@ -15,7 +15,7 @@ export type Outcome =
   | { status: 'failed'; lastError: string }
   | { status: 'pending'; lastError: string; waitMs: number };
 
-/** The mail server's answer, or its absence. */
+/** The mail server's answer, or the fact that no answer came. */
 type Answer =
   | { kind: 'accepted' }
   | { kind: 'refused'; permanent: boolean; reply: string }

@@ -1,4 +1,4 @@
-/** Records the outcome of a hand-over, also if Postgres is not available for a while. Only this process knows the outcome. */
+/** Records the outcome of a hand-over, even if Postgres is not available for a while. Only this process knows the outcome. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
@@ -8,8 +8,9 @@ const recordLimitMs = 120_000;
 const isOurFault = /^(22|23|42)/;
 
 /**
- * Retries while Postgres is not available. @param record changes nothing if it was already committed @throws the last error, after two
- * minutes or if a retry cannot succeed
+ * Repeats the work while Postgres is not available.
+ * @param record the work, which changes nothing if it was already committed
+ * @throws the the last error, after two minutes or if a retry cannot succeed
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;

@@ -15,15 +15,16 @@ interface BoundsDeps {
   warmUps: WarmUps;
 }
 
-/** The limit that holds up the mails, and the time until then. */
+/** The limit that delays the mails, and the time until which it delays them. */
 interface Wait {
   waitingFor: 'rate' | 'day';
   until: Date;
 }
 
 /**
- * Takes as many mails from the club's limits as it may send now, and puts back the mails that were not handed over. @param most the mails
- * that wait @param send hands over at most `granted` mails
+ * Takes as many mails from the club's limits as the club may send now, and puts back the mails that were not handed over.
+ * @param most the number of mails that wait
+ * @param send hands over at most `granted` mails
  */
 export async function sendWithinBounds(
   deps: BoundsDeps,

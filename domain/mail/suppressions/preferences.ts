@@ -30,7 +30,7 @@ const otherKinds = (kind: MailKind) => mailKinds.filter((other) => other !== kin
 
 interface TokenOwner extends Unsubscription {
   clubName: string;
-  /** BCP 47 tag: the student's own language, or the club's. */
+  /** The BCP 47 tag of the student's own language, or else of the club's language. */
   language: string;
   /** Null for a removed student, who gets no mail any more. */
   addressKey: Buffer | null;
@@ -80,7 +80,7 @@ export async function readPreference(
   };
 }
 
-/** Returns the kinds of mail that an address gets; no kind without an address. */
+/** Returns the kinds of mail that an address gets; without an address, the list is empty. */
 async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null): Promise<RecordOf<'MailPreferences'>> {
   if (addressKey === null) return { campaigns: false, automations: false, digests: false };
   const subscriptions = await db.one<RecordOf<'MailPreferences'>>(

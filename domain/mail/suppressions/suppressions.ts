@@ -49,12 +49,12 @@ export async function listSuppressions(
   return { rows: rows.map(present), total };
 }
 
-/** The limit of suppressions in a club, about ten times the students of the largest plan. */
+/** The limit of suppressions in a club. It is about ten times the number of students in the largest plan. */
 export const suppressionsPerClub = 500_000;
 
 /**
- * Suppresses an address by hand. Repeating it changes nothing, and an existing reason stays. @param most the limit of suppressions in a
- * club
+ * Suppresses an address by hand. A repeated call changes nothing, and an existing reason stays.
+ * @param most the limit of suppressions in a club
  * @throws DomainError suppression_limit_reached
  */
 export async function addSuppression(

@@ -5,7 +5,7 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 
 export interface OwnText {
   subject: string;
-  /** Paragraphs, separated by empty lines. */
+  /** The paragraphs of the mail, separated by empty lines. */
   text: string;
   /** The label of the button; null for the label of the catalogue. */
   action: string | null;

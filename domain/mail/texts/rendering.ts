@@ -11,7 +11,7 @@ import { variablesOf, type OwnText } from './own-text.ts';
 import { mailTemplates, type MailVariable, type Template } from './templates.ts';
 
 export interface MailContext {
-  /** The recipient's name; empty without a confirmed account. */
+  /** The recipient's name; empty if the account is not confirmed. */
   name: string;
   /** The club that the mail is about; empty if it is about the person's own account. */
   clubName: string;
@@ -35,14 +35,14 @@ export interface SessionWords {
   timeZone: string;
   /** The person whom the reader meets; empty if mails must not contain the name. */
   withWhom: string;
-  /** Why the session was canceled; empty without a reason. */
+  /** The reason why the session was canceled; empty if no reason was given. */
   reason: string;
 }
 
 /** The branding and the text of a mail. */
 export interface MailStyle {
   branding?: Branding;
-  /** Undefined for the text of the catalogue. */
+  /** Undefined if the mail uses the text of the catalogue. */
   own?: OwnText | undefined;
 }
 

@@ -20,28 +20,30 @@ export type MailVariable =
   | 'reason';
 
 export interface Template {
-  /** The purpose of the token in the mail; absent without a token. */
+  /** The purpose of the token in the mail; absent if the mail has no token. */
   purpose?: TokenPurpose;
-  /** The urgency of the mail. For most mails a person waits. */
+  /** The urgency of the mail. In most cases a person waits for it. */
   priority: Priority;
   /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
-  /** The standard text ends with the reason, if the mail has one. */
+  /** Whether the standard text ends with the reason, if the mail has a reason. */
   withReason?: true;
-  /** The club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit applies (DEC-65). */
+  /**
+   * Whether the club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit then applies (DEC-65).
+   */
   paced?: true;
-  /** The mail is sent to the student's former address, which the request names. */
+  /** Whether the mail is sent to the student's former address, which the request names. */
   toFormerAddress?: true;
   /**
-   * The hourly limit of an address does not apply, because a caller cannot cause any number of these mails. For example, a review needs
-   * a submission of the student, and LIM-10 limits bookings.
+   * True if the hourly limit of an address does not apply, because a caller cannot cause an unlimited number of these mails. For example, a
+   * review needs a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
   /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */
   path: string;
   /** The site of the linked page. */
   site: 'classroom' | 'dashboard';
-  /** The mail contains a code to type instead of a link. */
+  /** Whether the mail contains a code to type instead of a link. */
   withCode?: true;
 }
 

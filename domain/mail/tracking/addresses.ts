@@ -24,7 +24,7 @@ export async function insertLinks(tx: Transaction, clubId: Id, causeId: Id, urls
   return rows.map(({ id }) => id);
 }
 
-/** @returns the addresses of the links and of the tracking picture in one recipient's copy, as the club's tracking setting says */
+/** @returns the addresses of the links and of the tracking picture in one recipient's copy, according to the club's tracking setting */
 export function trackedAddresses(
   { vault, publicUrl }: { vault: Vault; publicUrl: string },
   { links, linkIds = [] }: LinkedEmail,

@@ -4,7 +4,7 @@
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
-/** If two links of one mail are followed within this time, in milliseconds, a machine follows them. */
+/** If two links of one mail are followed within this time, in milliseconds, the visitor is a machine. */
 export const burstMs = 2_000;
 
 /** A recorded click on a link of a mail. Times are Unix milliseconds. */
@@ -17,8 +17,9 @@ export interface KnownClick {
 }
 
 /**
- * @param known the recorded clicks of the mail @param click `machine` is true if the headers of the visit name a machine @returns whether
- * a machine clicked, and the recorded clicks of people that must now count as clicks of a machine
+ * @param known the recorded clicks of the mail
+ * @param click `machine` is true if the headers of the visit name a machine
+ * @returns whether a machine clicked, and those recorded clicks of people that must now count as clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

@@ -1,9 +1,9 @@
-/** Recognizes visits of machines to the addresses in a mail. They do not show that the recipient read it (CAMP-13). */
+/** Recognizes visits of machines to the addresses in a mail. Such visits do not show that the recipient read the mail (CAMP-13). */
 
-/** The checked parts of a request for a picture or a link. Nothing of the request is stored. */
+/** The checked parts of a request for a picture or a link. No part of the request is stored. */
 export interface Visit {
   method: string;
-  /** @returns the value of a header; empty if it is absent */
+  /** @returns the value of a header; empty if the header is absent */
   header: (name: string) => string;
 }
 

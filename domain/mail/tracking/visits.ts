@@ -20,7 +20,10 @@ const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`
   AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
 
-/** Records the first opening of a mail by a person, and the first by a machine. @throws DomainError not_found, for an invalid token */
+/**
+ * Records the first opening of a mail by a person, and the first opening by a machine.
+ * @throws DomainError not_found, for an invalid token
+ */
 export async function recordOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
   const mailId = readOpeningToken(vault, token);
   if (mailId === undefined) throw notFound('mail');
@@ -54,8 +57,8 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
 }
 
 /**
- * Locks the student. A visit changes the e-mail and then wakes its run, while a step changes them in the other order. Every transaction
- * that changes both locks the student first, so they cannot deadlock (ENG-6). E-mails of campaigns have no run.
+ * Locks the student. A visit changes the e-mail and then wakes its run, but a step changes the run before the e-mail. Every transaction
+ * that changes both locks the student first, so such transactions cannot deadlock (ENG-6). E-mails of campaigns have no run.
  */
 async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
@@ -79,12 +82,16 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await writeClicks(tx, mailId, turned, written);
-  // A condition of the run may depend on clicks. The answer can also change back, when a click now counts as a machine's.
+  // A condition of the run may depend on clicks. The answer of the condition can also become false again, when a click now counts as the
+  // click of a machine.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
-/** Writes clicks. Clicks that now count as a machine's replace the clicks of a person. For a recorded click only the times change. */
+/**
+ * Writes clicks. A click that now counts as the click of a machine replaces the click of a person. For a recorded click only the times
+ * change.
+ */
 async function writeClicks(
   tx: Transaction,
   mailId: Id,

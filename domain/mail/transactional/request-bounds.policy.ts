@@ -1,10 +1,13 @@
 /** The hourly limit of a club's mails of one template to one address (DEC-141). Pure. */
 
 export const requestRules = {
-  /** The limit protects a mailbox against many requests, whatever their source. */
+  /** The limit protects a mailbox against many requests from any source. */
   mailsAnHour: 5,
   hourMs: 3_600_000,
-  /** Above the limit, one more mail in this time. Otherwise an attacker who uses up the limit could keep a valid code from the owner. */
+  /**
+   * Above the limit, one more mail is sent in each period of this length. Without this rule, an attacker who uses up the limit could
+   * prevent that the owner gets a valid code.
+   */
   oneMoreEveryMs: 10 * 60_000,
 } as const;
 

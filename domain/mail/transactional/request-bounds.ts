@@ -1,6 +1,6 @@
 /**
- * Counts the mails of a club to an address, and separately the requests for addresses that get no mail (DEC-141). Requests of other clubs
- * do not change the counts of this club.
+ * Counts the mails of a club to an address. Also counts, separately, the requests for addresses that get no mail (DEC-141). Requests of
+ * other clubs do not change the counts of this club.
  */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -16,9 +16,11 @@ interface CountedMails {
 }
 
 /**
- * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. A pending mail whose token no
- * longer exists counts only while a worker sends it. @param addressKeys the keys of any number of addresses @returns the time until which
- * the next mail is withheld, by the address's key in hexadecimal; an absent address may get a mail now
+ * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. A pending mail whose token no longer
+ * exists counts only while a worker sends it.
+ * @param addressKeys the keys of any number of addresses
+ * @returns the time until which the next mail is withheld, by the address's key in hexadecimal; an address that is absent here may get a
+ *   mail now
  */
 export async function withheldAddresses(
   db: Queries,

@@ -26,8 +26,8 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address. The limits count this address, whichever account or invitation it belongs to. The mail is sent
-   * to the account's address at the time of sending. Only a template for a former address uses this address.
+   * The recipient's case-folded address. The limits count this address. The account or the invitation does not matter. The mail is sent to
+   * the account's address at the time of sending. Only a template for a former address uses this address.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
@@ -36,13 +36,13 @@ export interface MailRequest {
   reviewId?: Id;
   /** The mentorship session that the mail is about. One mail of each template is sent for each time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** The urgency of the mail; the template's priority if absent. */
+  /** The urgency of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
 
 /** The result of a request for a mail. */
 interface Requested {
-  /** The token in the mail; null without a token or without a mail. */
+  /** The token in the mail; null if there is no token or no mail. */
   tokenId: Id | null;
   /** The time until which the mail is withheld; null if it is sent now. */
   withheldUntil: Date | null;
@@ -50,8 +50,8 @@ interface Requested {
 
 /**
  * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
- * the caller gets no error. The answer must not show whether an account exists. @returns the id of the token; null without a token or
- * without a mail
+ * the caller gets no error. The answer must not show whether an account exists.
+ * @returns the id of the token; null if there is no token or no mail
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
   return (await requestOrWithhold(tx, vault, request, now)).tokenId;
@@ -97,7 +97,8 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 
 /**
  * Invites many students of a club, as bulk mail. The number of statements is constant, because the caller holds locks that other
- * transactions of the club wait for. @param students with their case-folded addresses; each student once
+ * transactions of the club wait for.
+ * @param students the students with their case-folded addresses, each student once
  */
 export async function requestInvitations(
   tx: Transaction,
@@ -148,8 +149,9 @@ export async function imitateRequest(
 }
 
 /**
- * Deletes a student's current and former addresses and all keys of them, also from requests before the account existed. Unsent mails to
- * these addresses are canceled at their next step. Mails of other clubs keep their keys, because the limits count them.
+ * Deletes a student's current and former addresses and all keys of these addresses, including keys from requests before the account
+ * existed. Unsent mails to these addresses are canceled at their next step. Mails of other clubs keep their keys, because the limits count
+ * them.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

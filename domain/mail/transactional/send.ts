@@ -25,9 +25,9 @@ import { mailTemplates, type Template } from '../texts/templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
-  /** The same key for every attempt, so that mailbox providers show a repeated mail once. */
+  /** The key of the message. It is the same for every attempt, so that mailbox providers show a repeated mail only once. */
   messageKey: Id;
-  /** The club's address for replies; absent if it has none. */
+  /** The club's address for replies; absent if the club has no such address. */
   replyTo?: string;
   /** The attached entry for the reader's calendar. */
   calendar?: CalendarEvent;
@@ -81,7 +81,7 @@ interface ClaimedMail extends Claim, MailRow {
   placedOn: string | null;
 }
 
-/** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
+/** The lease of a claimed mail. It is longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
 const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 });
 
 /** @param now Unix milliseconds */
@@ -150,7 +150,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   return record(deps.db, claimed, 'sent', now);
 }
 
-/** @returns false if the mail waits for another day, which is recorded */
+/** @returns false if the mail waits for another day. The function has then recorded that day */
 async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
   const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
   if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
@@ -248,7 +248,7 @@ function compose(
 /** Omits words that members chose if they contain a web address or invisible characters (DEC-64). */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
-/** @returns null once the person was removed */
+/** @returns null if the person was removed */
 function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
   if (!('toFormerAddress' in mailTemplates[template])) return email;
   return sealedAddress && vault.open(sealedAddress, id);

@@ -1,7 +1,7 @@
 /**
  * Removes files and erases them from the bucket. The row keeps the object's key until the bucket confirms the erasure. The signed address
- * of an upload may be valid for longer than its file exists. While the address is valid, its bytes still count. The object is erased
- * again minutes after the address expires, and then repeatedly until no upload can arrive any more (MED-29).
+ * of an upload may be valid for longer than its file exists. While the address is valid, the bytes of the upload still count as storage.
+ * The object is erased again minutes after the address expires, and then repeatedly until no upload can arrive any more (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,8 +16,8 @@ import type { LibraryDeps, MediaDeps } from '../media.ts';
 import { endUses } from '../uses/uses.ts';
 
 /**
- * The limits of a round: the number of files, and the time after which it starts no further file. The step has a minute, and a file
- * takes at most 40 s.
+ * The limits of a round: the number of files, and the time after which it starts no further file. The step has a time limit of one minute,
+ * and a file takes at most 40 s.
  */
 const filesPerRound = 200;
 const roundMs = 10_000;
@@ -33,7 +33,7 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Also ends the uses of the file, except uses by automations that are published or have runs. */
+  /** Whether the removal also ends the uses of the file, except uses by automations that are published or have runs. */
   force?: boolean;
 }
 
@@ -63,8 +63,8 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
-  // NO KEY does not block inserts of foreign keys to the file: `syncSources` inserts such rows while it holds the club. Uses take a
-  // shared lock of the row.
+  // Locks the row with NO KEY, which does not block inserts of foreign keys to the file. `syncSources` inserts such rows while it has the
+  // lock of the club. Transactions that add a use take a shared lock of the row.
   const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (lockedFiles.length === 0) throw notFound('file');
@@ -85,8 +85,8 @@ export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promis
 }
 
 /**
- * An unused file is removed after some days: an image that no question shows, or a file that belongs to no attempt or post. @returns the
- * time of the removal, unless the file is used by then; null for the library and avatars
+ * Returns when an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt or post.
+ * @returns the time of the removal, which is canceled if the file is used before; null for the library and avatars
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
@@ -95,7 +95,7 @@ export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
     agent_image: unusedImageMs,
     assignment: unsentFileMs,
     post: unsentFileMs,
-    avatar: null, // an avatar is used as soon as it is ready
+    avatar: null, // an avatar is in use as soon as it is ready
   }[purpose];
   return unusedMs === null ? null : new Date(now.getTime() + unusedMs);
 }
@@ -147,14 +147,14 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 /**
  * Erases the file of a due row in the bucket. A row is due if its file failed or was removed. It is also due if its upload was not
  * completed in time; then the upload fails here. An image that no question shows in time, or a file that was not sent in time, is removed
- * here. A completion, a question or a submission at the same time either comes first or sees the removed file. The club's storage counts
- * the file until the bucket has erased it (MED-20), and its reserved bytes until the address expires (MED-21). @throws any error of the
- * store; then the row stays due
+ * here. A completion, a question or a submission that runs at the same time either commits first or sees that the file was removed. The
+ * club's storage counts the file until the bucket has erased it (MED-20), and its reserved bytes until the address expires (MED-21).
+ * @throws any error of the store; then the row stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // A ready file that is not removed can only be due because it is unused.
+  // If a ready file was not removed, it can only be due because it is unused.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
@@ -170,8 +170,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // 5, 10, 20, 40 … minutes after the address expires. An upload that started in time and ends late is erased before the double time
-  // has passed.
+  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So if an upload ends some time after the expiry, it is erased
+  // before twice this time has passed.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;

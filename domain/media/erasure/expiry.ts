@@ -22,10 +22,12 @@ type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 
 /**
- * Requires the plan's feature for a new video. It locks the club's row, so a change of the plan comes before this transaction or after
- * its commit. The caller calls it last before it inserts the row. @param recording whether the video is a recording of a live session or
- * a meeting; without the feature it is accepted and kept for 30 days @returns the columns to insert; if the file expires, the caller
- * wakes the row's run `mediaExpiry` @throws DomainError feature_not_in_plan
+ * Requires the plan's feature for a new video. It locks the club's row, so a change of the plan comes before this transaction or after its
+ * commit. The caller calls this function immediately before it inserts the row.
+ * @param recording whether the video is a recording of a live session or a meeting; without the feature, such a recording is accepted and
+ *   kept for 30 days
+ * @returns the columns to insert; if the file expires, the caller wakes the row's run `mediaExpiry`
+ * @throws DomainError feature_not_in_plan
  */
 export async function requireVideoHosting(
   tx: Transaction,
@@ -43,15 +45,15 @@ const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
   return { expiresAt: new Date(expires), expiryLooksAt: new Date(expires - expiryRules.warningMs) };
 };
 
-/** The limit of files that one transaction changes. */
+/** The maximum number of files that one transaction changes. */
 const filesPerTransaction = 500;
-/** Clubs in a round. */
+/** The number of clubs in a round. */
 const clubsPerRound = 20;
 
 /**
  * Applies changes of the feature `video_hosting`: if the plan has gained it, no video expires; if the plan has lost it, all videos expire
- * 30 days after the change. It may be repeated, and may run twice at the same time. @returns the number of changed files, and whether
- * another round may be due immediately
+ * 30 days after the change. The function may be repeated, and may run twice at the same time.
+ * @returns the number of changed files, and whether another round may be due immediately
  */
 export async function followVideoHosting(db: Database, now: Date): Promise<{ changed: number; more: boolean }> {
   const clubs = await db.rows<Pick<ClubFeatureChange, 'clubId'>>(sql`
@@ -62,8 +64,8 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 }
 
 /**
- * Locks files before the row of the change (ENG-6). A removal of a video holds the video and waits for the club, whose holder may wait
- * for that row. If the plan changes meanwhile, the next round applies it.
+ * Locks files before the row of the change (ENG-6). A removal of a video has the lock of the video and waits for the club. The transaction
+ * with the club's lock may wait for the row of the change. If the plan changes during this work, the next round applies the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const stays = await hasFeature(tx, clubId, 'video_hosting');
@@ -78,7 +80,7 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // Since the files were selected, the plan may have changed twice, and a file may have been added.
+  // After the files were selected, the plan may have changed twice, and a file may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -119,7 +121,7 @@ function stepOf(result: Result): ExpiryStep {
   return { done: true, outcome: result.state };
 }
 
-/** Holds the file's lock, so a change of the plan comes before or after the warning. */
+/** This transaction has the lock of the file, so a change of the plan comes before or after the warning. */
 async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Result> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
@@ -140,7 +142,7 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
   }
   if (expiryWarnedAt !== null) {
     await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
-    // The removal holds the club's row. A change of the plan is either visible now, or comes after the removal.
+    // The removal has the lock of the club's row. A change of the plan is either visible now, or comes after the removal.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }
@@ -152,8 +154,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Sends one mail for all files whose last week starts on the same day. It locks the club's row, so of two files at the same time the
- * second sees the warning of the first.
+ * Sends one mail for all files whose last week starts on the same day. It locks the club's row, so if two files are handled at the same
+ * time, the second transaction sees the warning of the first.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

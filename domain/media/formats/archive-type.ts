@@ -9,7 +9,7 @@ import type { ArchiveType } from '../media.policy.ts';
 import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/text/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
-/** The usual names of main parts in Office Open XML. Upper and lower case are equal. */
+/** The usual names of main parts in Office Open XML. The case of letters does not matter. */
 const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['word/document.xml', `${office}.wordprocessingml.document`],
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
@@ -20,8 +20,8 @@ const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
 /**
- * The longest part that is unpacked. The parts that name the main part have some kilobytes, and about 200 kilobytes for each thousand
- * parts.
+ * The maximum size of a part that is unpacked. The parts that name the main part have some kilobytes, and about 200 kilobytes for each
+ * thousand parts.
  */
 const maxNamingBytes = 1_024 * 1_024;
 /** The name of the first entry in OpenDocument and EPUB. The entry is not compressed and contains the type. */
@@ -35,7 +35,7 @@ const statedTypes: readonly ArchiveType[] = [
 const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
 /** The offset of the first entry's name. */
 const firstName = 30;
-/** The limit of entries. Documents have some hundreds of parts, and an archive with more entries than this is refused. */
+/** The maximum number of entries. Documents have some hundreds of parts, and an archive with more entries than this is refused. */
 const maxEntries = 4_096;
 /** The limit of reads for one directory. */
 const maxReads = 64;
@@ -82,7 +82,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every such document has this part. An archive that only contains a document does not.
+  // Every such document has this part. An archive that only contains such a document does not have this part.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
@@ -108,7 +108,7 @@ async function unpack(
   return decodeXml(Buffer.concat(parts));
 }
 
-/** Gives yauzl the bytes of the archive. It reads larger pieces one after another, so that few requests are made. */
+/** Passes the bytes of the archive to yauzl. It reads large pieces one after another, so that it makes only few requests. */
 class ArchiveInStore extends RandomAccessReader {
   /** The error of the store; undefined if the archive itself was not readable. */
   failure: Error | undefined;

@@ -1,4 +1,4 @@
-/** Detects the type of a file by its content. The announced type only distinguishes texts, because their content cannot. */
+/** Detects the type of a file by its content. The announced type is used only for texts, because their content does not show the type. */
 import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
 import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
@@ -27,10 +27,10 @@ export interface IdentifiedFile {
   sizeBytes: number;
   mime: ContentType;
   kind: MediaKind;
-  /** In pixels; for images and videos. */
+  /** The width in pixels, for images and videos. */
   width?: number;
   height?: number;
-  /** For audio and video. */
+  /** The duration, for audio and video. */
   durationMs?: number;
   /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
@@ -99,7 +99,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  const tailBytes = pieceBytes - (sizeBytes % 2); // a unit of two bytes is not cut into two
+  const tailBytes = pieceBytes - (sizeBytes % 2); // so that a unit of two bytes is not cut
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 

@@ -7,7 +7,7 @@ import { isRotated } from './exif.ts';
 import type { ImageType } from '../media.policy.ts';
 
 export interface ImageProperties {
-  /** In pixels, at least 1, after the rotation that the Exif requires. */
+  /** The width in pixels, at least 1, after the rotation that the Exif requires. */
   width: number;
   height: number;
   /** Whether the image has more than one frame. */
@@ -30,7 +30,7 @@ export function measureImage(type: ImageType, bytes: Buffer): ImageProperties | 
     if (width < 1 || height < 1) return undefined;
     return exif && isRotated(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
   } catch (error) {
-    // A read beyond the end throws RangeError.
+    // Reads the bytes of the image. A read beyond the end throws RangeError.
     if (error instanceof BrokenImage || error instanceof RangeError) return undefined;
     throw error;
   }
@@ -93,7 +93,7 @@ function parsePng(bytes: Buffer): ParsedImage {
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
-/** Parses segments, and after each start of a scan its data. In the data a mark is an FF without a following 00. The last mark is EOI. */
+/** Parses segments, and after each start of a scan its data. In the data, an FF is a mark unless 00 follows. The last mark is EOI. */
 function parseJpeg(bytes: Buffer): ParsedImage {
   const countPart = partCounter();
   let size: { width: number; height: number } | undefined;
@@ -169,7 +169,7 @@ function parseWebp(bytes: Buffer): ParsedImage {
     const name = bytes.toString('latin1', at, at + 4);
     const next = at + 8 + bytes.readUInt32LE(at + 4);
     if (next > end) throw new BrokenImage();
-    // In an extended file the first chunk has the size; in a simple file its only picture has it.
+    // In an extended file, the first chunk contains the size. In a simple file, the only picture contains it.
     size ??= webpSizes.get(name)?.(bytes, at + 8);
     hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
     isAnimated ||= name === 'ANIM' || name === 'ANMF';

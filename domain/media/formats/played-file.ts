@@ -20,7 +20,7 @@ import type { PlayedType } from '../media.policy.ts';
 export interface PlayedFile {
   mime: PlayedType;
   durationMs: number;
-  /** In pixels, as a player shows the video; for videos. */
+  /** For videos: the width in pixels, as a player shows the video. */
   width?: number;
   height?: number;
   /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
@@ -41,7 +41,7 @@ const types: readonly { format: InputFormat; video: PlayedType | undefined; audi
 ];
 
 const cacheBytes = 8 * 1_024 * 1_024;
-/** A video of ten days. */
+/** The maximum duration: ten days. */
 const longestMs = 10 * 86_400_000;
 
 /**

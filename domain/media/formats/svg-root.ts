@@ -8,7 +8,7 @@ const byteOrderMark = '\xef\xbb\xbf';
  */
 export function beginsAsSvg(head: string): boolean {
   let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
-  /** Skips a match of the pattern at the current position. Each pattern is tried once for each position. */
+  /** Skips a match of the pattern at the current position. Each pattern is tried only once at each position. */
   const pass = (pattern: RegExp): void => {
     pattern.lastIndex = at;
     if (pattern.test(head)) at = pattern.lastIndex;

@@ -18,8 +18,8 @@ export function isText(head: Buffer, tail?: Buffer): boolean {
 }
 
 /**
- * @param isCut whether more bytes follow @returns whether bytes that {@link isText} refuses are UTF-16 without a mark, or start with a
- * mark and are damaged
+ * @param isCut whether the file has more bytes after these
+ * @returns whether bytes that {@link isText} refuses are UTF-16 without a mark, or start with a mark and are damaged
  */
 export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
   if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;

@@ -13,9 +13,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 type Folder = RecordOf<'MediaFolder'>;
 
 export const folderRules = {
-  /** The limit for a club, because the whole tree of folders is read and locked. */
+  /** The maximum number of folders of a club. It is limited because the whole tree of folders is read and locked. */
   folders: 1_000,
-  /** The limit of levels. A folder at the top is on level one. */
+  /** The maximum number of levels. A folder at the top is on level one. */
   depth: 10,
 } as const;
 
@@ -100,7 +100,8 @@ export async function updateFolder(
 
 /**
  * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, also if a file is moved into
- * it at the same time. It does not lock the tree, because a transaction that moves a file holds the folder and may wait for other locks.
+ * it at the same time. The function does not lock the tree. The reason is that a transaction that moves a file has the lock of the folder
+ * and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
@@ -137,8 +138,9 @@ async function findFolder(tx: Transaction, clubId: Id, id: Id): Promise<Folder> 
 type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
- * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. It takes an
- * advisory lock and not the club's row. A transaction that moves a file holds a folder and may wait for the club's row.
+ * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. The function
+ * takes an advisory lock and does not lock the club's row. The reason is that a transaction that moves a file has the lock of a folder and
+ * may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);
@@ -157,7 +159,7 @@ function wayUp(tree: Tree, from: Id | null): Id[] {
 
 const depthOf = (tree: Tree, folderId: Id | null) => wayUp(tree, folderId?.toLowerCase() ?? null).length;
 
-/** @returns the number of levels in the folder's subtree, the folder included */
+/** @returns the number of levels in the folder's subtree, including the folder itself */
 function heightOf(tree: Tree, folderId: Id): number {
   const own = depthOf(tree, folderId);
   const depths = [...tree.keys()].flatMap((id) => {

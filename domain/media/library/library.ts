@@ -56,10 +56,10 @@ export async function findMedia(deps: LibraryReads, reader: LibraryReader, media
 
 export interface LibraryFilter extends PageRequest {
   types?: readonly ScreenType[];
-  /** A folder's id, or `top` for files without a folder. */
+  /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /** Only files that the reader marked as favorites (true), or did not mark (false). */
+  /** If true, only files that the reader marked as favorites. If false, only files that the reader did not mark. */
   favorite?: boolean;
   /** A text to search in title and file name, without regard to case. */
   q?: string;
@@ -112,7 +112,7 @@ async function listLibrary(
     from: heads,
     counted: some,
     orderBy: newestFirst,
-    // A person has few favorites, so they are counted.
+    // A person has few favorites, so the query counts the rows themselves.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }

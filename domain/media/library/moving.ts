@@ -22,7 +22,7 @@ export interface MovingDeps {
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }
 
-/** The visibility after the move; `gone` if the file was removed meanwhile, or the store has lost it. */
+/** The visibility after the move; `gone` if the file was removed during the move, or if the store has lost it. */
 export type MoveOutcome = MediaVisibility | 'gone';
 
 export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at: number };
@@ -70,7 +70,7 @@ export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watch
     await deps.failpoint('move_copied');
     await settle(db, claim, isThere, new Date(now));
   } catch (error) {
-    await release(db, claim).catch(() => undefined); // if Postgres is not available, the lease expires
+    await release(db, claim).catch(() => undefined); // if Postgres is not available, this call fails and the lease expires
     if (!heldLease.signal.aborted) ignoreLostLease(error);
   } finally {
     heldLease.release();
@@ -118,7 +118,7 @@ const renditionsOf = (db: Queries, id: Id) =>
     sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
   );
 
-/** @returns whether the store has the file; a rendition that the store has lost is skipped */
+/** @returns whether the store has the file. A rendition that the store has lost is skipped */
 async function copyAll(
   storage: Pick<ObjectStore, 'copy'>,
   { visibility }: MoveClaim,
@@ -181,7 +181,7 @@ async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Dat
 const sameKeys = (some: readonly { key: string }[], others: readonly { key: string }[]) =>
   some.map(({ key }) => key).join() === others.map(({ key }) => key).join();
 
-/** Changes the keys of the file and its renditions. No upload has the new key's address, so the upload's columns become null. */
+/** Changes the keys of the file and its renditions. No upload address exists for the new key, so the columns of the upload become null. */
 async function switchTo(
   tx: Transaction,
   { id, visibility }: MoveClaim,

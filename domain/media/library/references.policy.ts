@@ -5,7 +5,7 @@
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';
 
-/** The longest accepted address. */
+/** The maximum length of an accepted address. */
 const addressCharacters = 2_048;
 
 interface Site {
@@ -59,8 +59,9 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
 const playerId = /^[\w-]{1,128}$/;
 
 /**
- * @param input an id, or a pasted address @returns the value for `external_id`: the id on a video site, the id or address of a protected
- * video, or the address of other content; undefined for an input that the provider does not have
+ * @param input the input: an id, or a pasted address
+ * @returns the value for `external_id`: the id on a video site, the id or address of a protected video, or the address of other content;
+ *   undefined for an input that the provider does not have
  */
 export function externalIdOf(provider: ReferenceProvider, input: string): string | undefined {
   const text = input.trim();

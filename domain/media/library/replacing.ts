@@ -34,9 +34,10 @@ const contentColumns = [
 const columnList = (prefix: string) => raw(contentColumns.map((column) => `${prefix}${column}`).join(', '));
 
 /**
- * Exchanges the contents of two files in one transaction. Ids, titles, uses and folders stay. The second file is archived and gets the
- * old content of the first file. A repeated call undoes the exchange. @returns the first file @throws DomainError not_found (either
- * file), media_mismatch
+ * Exchanges the contents of two files in one transaction. The ids, titles, uses and folders of both files stay. The second file is archived
+ * and gets the old content of the first file. A repeated call undoes the exchange.
+ * @returns the first file
+ * @throws DomainError not_found (either file), media_mismatch
  */
 export async function replaceMedia(
   deps: LibraryDeps,
@@ -71,9 +72,8 @@ export async function replaceMedia(
 }
 
 /**
- * Exchanges the renditions of two files. They get a negative version first, because both files may have the same version. The fence of
- * both files becomes the higher fence of the two: keys of renditions contain the fence, and no claim may write to an existing key
- * (MED-22).
+ * Exchanges the renditions of two files. The renditions first get a negative version, because both files may have the same version. Both
+ * files get the higher fence of the two. Keys of renditions contain the fence, and no claim may write to an existing key (MED-22).
  */
 async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
   await tx.run(sql`

@@ -23,14 +23,15 @@ import { presentTrack, trackType, type MediaDeps } from '../media.ts';
 export interface TrackName {
   clubId: Id;
   mediaId: Id;
-  /** Any form of BCP 47. */
+  /** The language: a BCP 47 tag in any form. */
   language: string;
 }
 
 /**
  * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is recorded for erasure until the
- * row names it, so no object remains if the process dies in between. @throws DomainError not_found, invalid_file (not a ready video or
- * sound), invalid_request (the language, the label, or a line of the file), too_many_tracks
+ * row names it, so no object remains if the process dies before that.
+ * @throws DomainError not_found, invalid_file (not a ready video or sound), invalid_request (the language, the label, or a line of the
+ *   file), too_many_tracks
  */
 export async function putTrack(
   { db, storage }: MediaDeps,
@@ -83,7 +84,7 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
   });
 }
 
-/** @returns the track of this language; undefined without such a track @throws DomainError too_many_tracks */
+/** @returns the track of this language; undefined if there is no such track @throws DomainError too_many_tracks */
 export async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
   const tracks = await tx.manager.findBy(MediaTrack, { mediaId });
   const track = tracks.find((candidate) => candidate.language === language);

@@ -10,11 +10,11 @@ import { processingRules, waitAfterFault } from '../processing.policy.ts';
 export interface FileClaim extends StoredMedia {
   /** The student who owns the file; null for the library. */
   ownerId: Id | null;
-  /** The fencing token: a later claim has a higher one. */
+  /** The fencing token: a later claim has a higher token. */
   fence: number;
   /** The number of our faults since the last successful step. An earlier claim whose process died counts as a fault. */
   faultCount: number;
-  /** Whether its checksums are recorded. */
+  /** Whether the checksums of the file are recorded. */
   hasDigest: boolean;
   /** The version of the rules of the last complete examination. */
   examined: number;
@@ -36,7 +36,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
  RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount', 'examined'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
-/** Renews a claim until it is released. @param stop aborts when the process stops */
+/** Renews a claim until it is released. @param stop the signal, which aborts when the process stops */
 export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(db, Media, claim, { seconds: leaseSeconds, everyMs: processingRules.renewalMs, onRenewal, stop });
 }
@@ -52,7 +52,8 @@ export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promis
 }
 
 /**
- * Records our fault in the work, and defers the file to a later try. @returns false after the last try; then the claim still holds
+ * Records our fault in the work, and defers the file to a later try.
+ * @returns false if there is no further try; the claim is then still valid
  * @throws LeaseLost
  */
 export async function deferFile(db: Queries, { id, fence, faultCount }: FileClaim, now: Date): Promise<boolean> {

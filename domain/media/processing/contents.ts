@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The store did not answer correctly. The file is not the cause. */
+/** The error if the store did not answer correctly, so that the file is not the cause. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }
@@ -10,7 +10,7 @@ export class StoreAway extends Error {
 export interface Contents {
   /** @returns the size in bytes; undefined if the file does not exist @throws StoreAway */
   size(): Promise<number | undefined>;
-  /** @returns at most `length` bytes from `offset` on; undefined if the file does not exist @throws StoreAway */
+  /** @returns at most `length` bytes, beginning at `offset`; undefined if the file does not exist @throws StoreAway */
   read(offset: number, length: number): Promise<Buffer | undefined>;
   /** @returns undefined if the file does not exist; the iteration throws StoreAway if the connection breaks @throws StoreAway */
   stream(signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;

@@ -11,8 +11,8 @@ export interface Digest {
 }
 
 /**
- * @param file.sizeBytes the required size of the content @throws StoreAway; Error if the store has no content or a content of another
- * size
+ * @param file.sizeBytes the size that the content must have
+ * @throws StoreAway; Error if the store has no content, or if the content has another size
  */
 export async function digestWhole(
   contents: Pick<Contents, 'stream'>,
@@ -26,10 +26,12 @@ export async function digestWhole(
   return digest;
 }
 
-/** The store answered with a content of another size. This is a fault and not a failure of the store, so the number of tries is limited. */
+/**
+ * The store answered with a content of another size. This is a defect and not an outage of the store, so the number of tries is limited.
+ */
 export const anotherSize = () => new Error('The size of the object in the store has changed since the upload');
 
-/** @throws any error of the iteration */
+/** @throws any the error of the iteration */
 async function digestOf(bytes: AsyncIterable<Buffer>): Promise<Digest> {
   const hash = createHash('sha256');
   let [sizeBytes, crc] = [0, 0];

@@ -8,7 +8,7 @@ import type { StoredMedia } from '../media.ts';
 import type { Piece } from './identification-thread.ts';
 import type { Contents } from './contents.ts';
 
-/** @param bounds the limits of a thread; tests pass others */
+/** @param bounds the limits of a thread; tests pass other limits */
 export function identificationThreads(bounds: ThreadBounds = identificationRules): Threads {
   const module = moduleAt('./identification-thread.ts', import.meta.url);
   return createThreads(module, bounds, { uses: identificationRules.filesPerThread });
@@ -19,8 +19,10 @@ const ofThisProcess = identificationThreads();
 class FileGone extends Error {}
 
 /**
- * @param options.signal ends the thread @param options.threads the threads; tests pass others @returns undefined if the file no longer
- * exists @throws any error of the store, and the signal's reason
+ * @param options.signal ends the thread
+ * @param options.threads the threads; tests pass other threads
+ * @returns undefined if the file no longer exists
+ * @throws any the error of the store, and the reason of the signal
  */
 export async function identify(
   contents: Pick<Contents, 'read'>,

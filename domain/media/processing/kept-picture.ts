@@ -19,7 +19,8 @@ export const hasPicture = ({ purpose, renditions }: FileClaim) =>
 /**
  * Makes the picture, which replaces the original. A later step empties the object of the original but keeps its key, so that the upload
  * address accepts no other file (ADR 15). If an old release made the original ready, that step runs after the signed addresses of the
- * original expire. If such an original cannot be decoded, it stays, because a question may show it. @returns the file's reason to wait
+ * original expire. If such an original cannot be decoded, it stays, because a question may show it.
+ * @returns the reason for which the file must wait
  * @throws LeaseLost, StoreAway, the signal's reason, and faults of ours
  */
 export async function keepPicture(
@@ -54,8 +55,9 @@ export async function keepPicture(
 }
 
 /**
- * Empties the object of the original. It may be repeated. If the file is removed meanwhile, the empty object is removed immediately, or
- * by the last erasure of the file. @throws LeaseLost, StoreAway
+ * Empties the object of the original. The function may be repeated. If the file is removed at the same time, the empty object is removed
+ * immediately, or by the last erasure of the file.
+ * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
   const key = claim.objectKey ?? '';

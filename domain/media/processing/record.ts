@@ -1,4 +1,4 @@
-/** Records the results of a claim. A result is recorded only while the claim holds (ENG-2). */
+/** Records the results of a claim. A result is recorded only while the claim is valid (ENG-2). */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -83,9 +83,11 @@ export async function recordPicture(
 }
 
 /**
- * Records the missing parts of a ready file. Replaced renditions stay until their addresses have expired (MED-27). @param claim with the
- * dimensions and duration of the last examination @param made the new renditions; absent if the existing renditions stay @param dueAt the
- * time at which missing renditions are due; until then newer rules do not examine the file @throws LeaseLost
+ * Records the missing parts of a ready file. Replaced renditions stay until their addresses have expired (MED-27).
+ * @param claim the file, with the dimensions and the duration of the last examination
+ * @param made the new renditions; absent if the existing renditions stay
+ * @param dueAt the time at which missing renditions are due; before that time, newer rules do not examine the file
+ * @throws LeaseLost
  */
 export async function recordMissing(
   db: Database,
@@ -116,7 +118,7 @@ export async function recordMissing(
   });
 }
 
-/** Records that a ready file must wait before its renditions can be result. No fault is counted. @throws LeaseLost */
+/** Records that a ready file must wait before its renditions can be made. No fault is counted. @throws LeaseLost */
 export async function recordWait(
   db: Database,
   { id, fence }: FileClaim,
@@ -129,8 +131,8 @@ export async function recordWait(
 }
 
 /**
- * Records that the last try for a ready file failed. The file does not change. An image of the library without a picture for e-mails
- * does not get one any more.
+ * Records that the last try for a ready file failed. The file does not change. An image of the library without a picture for e-mails gets
+ * no such picture any more.
  * @throws LeaseLost
  */
 export async function recordAbandoned(db: Database, claim: FileClaim, now: Date): Promise<void> {

@@ -30,10 +30,10 @@ export interface Rendition {
   standsStill?: boolean;
 }
 
-/** The result of making renditions. */
+/** The result of a function that makes renditions. */
 export interface RenditionResult {
   renditions: readonly Rendition[];
-  /** The roles of existing renditions that stay. */
+  /** The roles of the existing renditions that stay. */
   keptRoles?: readonly RenditionRole[];
   /** For an image of the library: whether it has a picture for e-mails, or the reason why not. */
   mailPicture?: MailPictureState;
@@ -86,8 +86,8 @@ export async function makeMailRendition(
 
 /**
  * Makes a picture of the first page of a PDF, and stores it as its thumbnail.
- * @returns no rendition if the page cannot be drawn without a password and within the limits @throws StoreAway, the signal's reason, and
- * our faults
+ * @returns the rendition; no rendition if drawing the page needs a password or exceeds the limits
+ * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makePage(
   { storage, readers }: RenditionDeps,
@@ -148,9 +148,11 @@ export async function recordRenditions(
 }
 
 /**
- * Erases renditions that earlier claims made but did not record. It runs before this claim is recorded, so that a retry repeats it if the
- * store fails. Recorded renditions and renditions of later claims stay. For a resumable upload it also erases the rest of the upload: a
- * rest that is smaller than a part, and multipart uploads that no row names because their process died (MED-26). @throws StoreAway
+ * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded, so that a
+ * retry repeats the erasure if the store fails. Recorded renditions and renditions of later claims stay. For a resumable upload it also
+ * erases the rest of the upload: a rest that is smaller than a part, and multipart uploads that no row names because their process died
+ * (MED-26).
+ * @throws StoreAway
  */
 export async function eraseUnrecorded(
   { db, storage }: MediaDeps,

@@ -46,17 +46,17 @@ export interface ProcessingDeps {
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
-/** `removed`: the file was removed meanwhile. */
+/** `removed`: the file was removed during the step. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** Without `for` the file waits for another try. */
+  /** If `for` is absent, the file waits for another try. */
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
- * The reason why a ready file waits. `turn`: its next step. `place`: a permit for a video. `disk`: room on the disk. `addresses`: the end
- * of the signed addresses of an agent image's original.
+ * The event for which a ready file waits. `turn`: the next step of the file. `place`: a free permit for a video. `disk`: room on the disk.
+ * `addresses`: the expiry of the signed addresses of the original of an agent's image.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
@@ -69,8 +69,10 @@ export interface StepWatcher {
 }
 
 /**
- * Runs one step for the file. A repeated call finds the step finished or claimed. @param now Unix milliseconds @throws StoreAway; Error
- * if Postgres is not available for a longer time. Any other fault, such as a broken connection, is recorded in the row and tried again
+ * Runs one step for the file. A repeated call finds the step finished or claimed.
+ * @param now Unix milliseconds
+ * @throws StoreAway; Error if Postgres is not available for a long time. Any other fault, such as a broken connection, is recorded in the
+ *   row and tried again
  */
 export async function processFile(
   deps: ProcessingDeps,
@@ -99,7 +101,7 @@ export async function processFile(
   await deps.failpoint('file_recorded');
   const next = await readState(db, mediaId, now);
   if (next.done) {
-    // If the immediate erasure fails, the row is still due, and maintenance erases the file.
+    // If this immediate erasure fails, the row stays due, and maintenance erases the file.
     if (next.outcome === 'failed') await eraseFile(deps, mediaId, new Date(now)).catch(() => undefined);
     deps.onOutcome(next.outcome);
     return next;
@@ -124,7 +126,7 @@ async function handleError(
   try {
     if (!(await deferFile(deps.db, claim, now))) await abandon(deps, claim, now);
   } catch (recordError) {
-    // The file was removed, or another worker has claimed it. Then the missing content is not a fault.
+    // The file was removed, or another worker has claimed it. In both cases the missing content is not a fault.
     if (recordError instanceof LeaseLost) return;
     deps.onFault(error);
     throw recordError;
@@ -154,7 +156,7 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(stored, claim);
-  // A picture is read three times: for the identification, the checksums and the renditions.
+  // Keeps the content in memory, because a picture is read three times: for the identification, the checksums and the renditions.
   const contents = isReadWhole(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
   if (!contents) throw new Error('The object of an uploaded file is missing in the store');
   const box = keptPictureBox(claim.purpose);
@@ -173,7 +175,7 @@ async function workOn(
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
   const result = await picturesOf(deps, claim, finding, contents, signal);
-  // A video is ready as it was uploaded. Another step makes its renditions.
+  // A video is ready in its uploaded form. A later step makes its renditions.
   const isContinued = getsMp4({ kind: finding.kind, purpose: claim.purpose });
   await eraseUnrecorded(deps, claim, result.renditions);
   await recordReady(db, claim, { file: finding, digest, result, isContinued }, now);
@@ -206,7 +208,7 @@ async function complement(
     return outcome;
   }
   if (isVideo) await deps.failpoint('file_rendered');
-  // Maintenance wakes the file again after a time, when ffmpeg may be available.
+  // After some time, maintenance wakes the file again, because ffmpeg may then be available.
   const dueAt = outcome === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
   const result = outcome === 'ffmpeg' ? undefined : outcome && withOldRenditions(claim, outcome);
   await eraseUnrecorded(deps, claim, result?.renditions ?? []);
@@ -228,7 +230,7 @@ async function reexamine(
   return 'error' in finding || finding.kind !== claim.kind ? undefined : finding;
 }
 
-/** Returns whether existing renditions stay. The renditions of a video with colours that an MP4 must not have are made again. */
+/** Returns whether existing renditions stay. If a video has colours that an MP4 must not have, its renditions are made again. */
 function keepsRenditions(
   { kind, purpose, renditions, examined }: FileClaim,
   finding: IdentifiedFile | undefined,
@@ -289,8 +291,8 @@ async function picturesOfImage(
 }
 
 /**
- * Requires that the object still has the recorded size. Another size is a fault and not a failure of the store, so the number of tries
- * is limited.
+ * Requires that the object still has the recorded size. Another size is a defect and not an outage of the store, so the number of tries is
+ * limited.
  * @throws StoreAway
  */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
@@ -306,7 +308,7 @@ async function abandon(deps: ProcessingDeps, claim: FileClaim, now: Date): Promi
   await recordAbandoned(deps.db, claim, now);
 }
 
-/** Reads the current state of the row, whichever worker wrote it. */
+/** Reads the current state of the row. Any worker may have written it. */
 async function readState(db: Database, mediaId: Id, now: number): Promise<ProcessingStep> {
   const row = await db.one<{ at: Date | null; status: MediaStatus; error: MediaError | null; faults: number }>(sql`
     SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, status, error, fault_count AS faults

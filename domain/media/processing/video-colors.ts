@@ -1,5 +1,5 @@
 /**
- * The colours of a video: reading them from its bytes, and the ffmpeg filters that convert them to BT.709, which every screen shows
+ * The colours of a video: how they are read from its bytes, and the ffmpeg filters that convert them to BT.709. Every screen shows BT.709
  * correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
  */
 import { open } from 'node:fs/promises';
@@ -10,7 +10,7 @@ export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether black is 0, and not 16 of 255. */
+  /** Whether black has the value 0, instead of 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -44,9 +44,11 @@ function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; h
 const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
 
 /**
- * @param options.source the size of the video @param options.target the size of the output @param options.table a file with the table of
- * {@link conversionOf}; absent without a conversion @param options.as `video`: 8 bits of 4:2:0; `picture`: RGB @returns the value of
- * `-vf`, for an output that is scaled, without transparency and in BT.709
+ * @param options.source the size of the video
+ * @param options.target the size of the output
+ * @param options.table a file with the table of {@link conversionOf}; absent if no conversion is needed
+ * @param options.as the format of the output. `video` has 8 bits and 4:2:0, and `picture` has RGB
+ * @returns the value of `-vf`, for an output that is scaled, without transparency and in BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -94,7 +96,7 @@ export const standardColors = [
   'bt709',
 ] as const;
 
-/** @returns the conversion of the colours to BT.709; undefined if they already are BT.709 */
+/** @returns the conversion of the colours to BT.709; undefined if the colours already are BT.709 */
 export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
 
 /** The bytes that are read from the start of each probe that {@link file://./video.ts} makes. */
@@ -111,13 +113,13 @@ async function headOf(file: string): Promise<Buffer> {
   }
 }
 
-/** @param probes files that ffmpeg made of the first frame: Matroska and PNG; a missing file means unknown colours */
+/** @param probes files that ffmpeg made of the first frame: Matroska and PNG; if a file is missing, the colours are unknown */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };
 }
 
-/** Returns whether a PNG has transparency. Its colour types 4 and 6 have it. */
+/** Returns whether a PNG has transparency. PNGs with the colour types 4 and 6 have transparency. */
 function isPngWithAlpha(png: Buffer): boolean {
   const colorTypeAt = 25;
   return png.length > colorTypeAt && [4, 6].includes(png.readUInt8(colorTypeAt));
@@ -143,7 +145,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
       }
     }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the read bytes end within an element
+    if (!(error instanceof RangeError)) throw error; // the bytes that were read end inside an element
   }
   const of = (id: number) => values.get(id) ?? unspecified;
   return {

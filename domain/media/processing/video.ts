@@ -22,11 +22,11 @@ export interface VideoDeps {
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
-  /** The permits for videos of this process: other files still find a permit (ENG-20). */
+  /** The permits for videos of this process. They are limited, so that other files still find a permit (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
-/** The reason why a video must wait: no usable ffmpeg, no room on the disk, or no permit (`place`). */
+/** The reason why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
 /** The demuxers by the identified container, so that ffmpeg does not guess. */
@@ -38,9 +38,11 @@ const demuxers: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes both renditions, and stores them under keys with the claim's fence. @param tell receives the progress @returns the renditions, or
- * the reason to wait; no renditions if ffmpeg cannot read the video, or the video has no size or is too long @throws StoreAway, the
- * signal's reason, and our faults
+ * Makes both renditions, and stores them under keys with the claim's fence.
+ * @param tell receives the progress
+ * @returns the renditions, or the reason to wait. The list of renditions is empty if ffmpeg cannot read the video, or if the video has no
+ *   size or is too long
+ * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makeVideo(
   storage: Pick<ObjectStore, 'put'>,
@@ -67,9 +69,9 @@ export async function makeVideo(
       const filters = await filtersFor(job, source);
       const work = { ...job, filters };
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
-      // Another process may have filled the disk meanwhile, which is not a fault of the file.
+      // Another process may have filled the disk. Then the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // An update may have removed or broken ffmpeg meanwhile, which is not a fault of the file either.
+      // An update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
       return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
@@ -104,15 +106,18 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
   await pipeline(Readable.from(bytes), createWriteStream(file, { mode: 0o600 }), { signal });
 }
 
-/** Returns the input options, with which ffmpeg reads only the copy: a container cannot make it open another file or address. */
+/**
+ * Returns the input options, with which ffmpeg reads only the copy. So the content of a file cannot make ffmpeg open another file or
+ * address.
+ */
 function input({ directory, demuxer }: VideoJob): string[] {
   const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
   return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
 }
 
 /**
- * Reads the colours from the first frame: the copied stream shows the colours, and a PNG of the frame shows transparency. If ffmpeg
- * cannot read the frame, the colours are unknown.
+ * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether it has transparency.
+ * If ffmpeg cannot read the frame, the colours are unknown.
  */
 async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
@@ -165,14 +170,16 @@ async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   return [await storeRendition(storage, claim, rendition, createReadStream(file))];
 }
 
-/** Returns the output options: H.264 and AAC of the first video and audio stream, without metadata, playable before the download ends. */
+/**
+ * Returns the output options: H.264 and AAC of the first video and audio stream, without metadata, and playable before the download ends.
+ */
 function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
   const frames = [...codec, '-vf', filters.video];
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // A container whose streams are longer than its stated duration is cut at the duration.
+  // If the streams are longer than the stated duration of the container, the output is cut at this duration.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

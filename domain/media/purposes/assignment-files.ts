@@ -30,8 +30,9 @@ export async function listUnsentFiles(
 }
 
 /**
- * Removes an unsent file of a student. It locks the student, so a submission at the same time either comes first or does not find the
- * file. @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
+ * Removes an unsent file of a student. It locks the student, so a submission at the same time either commits first or does not find the
+ * file.
+ * @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
  */
 export async function removeUnsentFile(
   deps: MediaDeps,

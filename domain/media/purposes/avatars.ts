@@ -35,8 +35,8 @@ export async function replaceAvatar(
 }
 
 /**
- * Removes a student's picture, also an unfinished picture. It may be repeated.
- * @throws DomainError not_found (the student was removed meanwhile)
+ * Removes a student's pictures, including an unfinished picture. The function may be repeated.
+ * @throws DomainError not_found (the student was removed)
  */
 export async function deleteAvatar(
   deps: MediaDeps,

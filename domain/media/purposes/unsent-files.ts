@@ -1,6 +1,6 @@
 /**
- * Files of students that belong to no submission or post yet. A submission or post keeps them, and its withdrawal releases them (ASG-9,
- * COMM-15).
+ * Files of students that belong to no submission or post yet. A submission or a post keeps its files, and a withdrawal releases them
+ * (ASG-9, COMM-15).
  */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -15,10 +15,10 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
- * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the
- * erasure of unsent files can remove one at the same time. It either comes first, or sees that the file is sent. @returns the ids in
- * lower case, in the order of `fileIds` @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another
- * purpose or owner, or named twice
+ * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the erasure
+ * of unsent files can remove a file at the same time. This erasure either commits first, or sees that the file is sent.
+ * @returns the ids in lower case, in the order of `fileIds`
+ * @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another purpose or owner, or named twice
  */
 export async function keepSentFiles(
   tx: Transaction,

@@ -1,4 +1,7 @@
-/** Settles the arrival of an uploaded file. The first process that notices the arrival settles it, once (MED-16). */
+/**
+ * Settles the arrival of an uploaded file. The first process that notices the arrival settles it. Each arrival is settled only once
+ * (MED-16).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -24,8 +27,9 @@ type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 
 /**
  * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
- * the parts, they are joined here (MED-26). @param chargeChange is called once, by the call that changes the row; if it throws, the
- * upload stays unchanged @throws any error of the store
+ * the parts, this function joins them (MED-26).
+ * @param chargeChange is called once, by the call that changes the row. If this function throws, the upload stays unchanged
+ * @throws any the error of the store
  */
 export async function settleArrival(
   deps: MediaDeps,
@@ -47,7 +51,7 @@ const joiningMs = [0, 100, 400, 1_000] as const;
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
   const upload = await openUploadOf(db, id);
-  // A process that died may have left a part of the file. The announced length shows it (MED-29).
+  // A process that died may have left a part of the file. A comparison with the announced length shows this (MED-29).
   if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
   if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
@@ -78,7 +82,7 @@ export function endOfAddress(now: Date): Sql {
 
 /**
  * Writes size, storage (MED-21), status and wake in one transaction. If several calls run at the same time, the first call locks the row.
- * The other calls do not wait and change nothing, so that they hold no connection.
+ * The other calls do not wait for the lock and change nothing, so that they use no connection while they wait.
  */
 async function arrive(
   { db }: MediaDeps,
@@ -105,7 +109,7 @@ async function arrive(
   });
 }
 
-/** @returns the reason to refuse the file by its size; undefined without a reason */
+/** @returns the reason to refuse the file by its size; undefined if the file is accepted */
 async function refusalOf(
   tx: Transaction,
   file: { id: Id; clubId: Id },

@@ -5,7 +5,8 @@
  * - if the file is gone and the signed address of its upload may still be valid, the row counts its `address_bytes` (MED-29);
  * - it counts its `size_bytes` from then on, until `erased_at` says that the bucket has erased the file (MED-20).
  *
- * A transaction that adds bytes locks the club's storage first. A deduction is an appended change, which needs no lock.
+ * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes only appends a change, which needs no
+ * lock.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
@@ -20,9 +21,9 @@ import { DomainError } from '../../../platform/core/errors.ts';
 
 /** A club's storage while the transaction holds its lock, in bytes. */
 interface LockedStorage {
-  /** The bytes of files. */
+  /** The number of bytes of files. */
   storedBytes: number;
-  /** The bytes of open reservations. */
+  /** The number of bytes of open reservations. */
   reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
@@ -30,7 +31,7 @@ interface LockedStorage {
   changes: number;
 }
 
-/** The row of this kind is the lock of the club's whole storage, whatever the kind of the file is. */
+/** The row of this kind is the lock of the club's whole storage. The lock is the same for files of every kind. */
 const [lockedKind] = mediaKinds;
 
 /**
@@ -38,7 +39,7 @@ const [lockedKind] = mediaKinds;
  * files and before the club (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // This is a separate statement, so that the next statement sees the commit of the lock's previous holder.
+  // This is a separate statement, so that the next statement sees the changes of the transaction that had the lock before.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -61,15 +62,15 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 }
 
 /**
- * Requires room for an announced file. It holds the lock of the storage, so two reservations cannot take the same bytes. The caller
- * inserts the row with the same number as `heldBytes` in this transaction. The row counts these bytes until it is settled, fails, expires
- * or is removed.
+ * Requires room for an announced file. It holds the lock of the storage, so two reservations cannot take the same bytes. The caller inserts
+ * the row with the same number as `heldBytes` in this transaction. The row counts these bytes until it is settled, fails, expires or is
+ * removed.
  *
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown, and then the storage must only
- * not be full
- * @param addressee the reader of a refusal; a student gets no information about the plan (AUTH-10) @throws DomainError limit_reached, if
- * the plan does not bill overage
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. In this case the storage may
+ *   have any number of free bytes, but must not be full
+ * @param addressee the reader of a refusal; a student gets no information about the plan (AUTH-10)
+ * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
   const { storedBytes, reservedBytes, limit, overage } = await lockStorage(tx, clubId);
@@ -83,11 +84,11 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
  * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
  * overage, the overage is recorded, and no file is refused (BILL-7).
  *
- * Locks the club's storage. The caller holds the lock of the file's row, and not of the club's row. The caller sets the row's
- * `size_bytes`, which replace the held bytes, in the one statement that changes the row. A second UPDATE would check the foreign key to
- * the student again. It would wait for a removal of that student, and the removal waits for the file
- * (docs/explanation/architecture.md#locks). @param sizeBytes as the bucket reports it @returns false without room: the caller records the
- * file as failed (`storage_full`), without a size
+ * Locks the club's storage. The caller holds the lock of the file's row, and not of the club's row. The caller sets the row's `size_bytes`,
+ * which replace the held bytes, in the one statement that changes the row. A second UPDATE would check the foreign key to the student
+ * again. This check would wait for a removal of that student, and the removal waits for the file (docs/explanation/architecture.md#locks).
+ * @param sizeBytes the size that the bucket reports
+ * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
  */
 export async function admitFile(
   tx: Transaction,
@@ -106,12 +107,12 @@ export async function admitFile(
   return true;
 }
 
-/** Changes that a round of maintenance reads; each club takes a few milliseconds. */
+/** The number of changes that a round of maintenance reads. Each club takes a few milliseconds. */
 const changesPerRound = 500;
 
 /**
- * Rolls up the changes of clubs that add no files, so that reading a storage stays fast. @returns the number of changes, and whether
- * there may be more
+ * Rolls up the changes of clubs that add no files, so that reading a storage stays fast.
+ * @returns the number of changes, and whether more changes may exist
  */
 export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {
   const clubs = await db.rows<{ clubId: Id }>(sql`

@@ -102,7 +102,7 @@ async function fromCopy(
   const bounds = { timeMs: soundTime, memoryMb: soundMemoryMb, fileBytes: soundBytes(file) };
   const demuxer = demuxers[file.mime ?? ''];
   if (demuxer === undefined) return { error: 'no_sound' };
-  // ffmpeg may open only the copy, whatever the file contains.
+  // ffmpeg may open only the copy, so the content of the file cannot make it open another file.
   const inputOptions = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
   const input = [...inputOptions, '-i', `file:${original}`];
   const output = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 'wav'];

@@ -35,7 +35,7 @@ export interface TranscriptionDeps {
   failpoint: (name: 'speech_claimed' | 'speech_made' | 'speech_stored' | 'speech_recorded') => Promise<void>;
 }
 
-/** `gone`: no row remains, because the subtitles were made or uploaded, or the file was removed. */
+/** `gone`: the row does not exist any more, because the subtitles were made or uploaded, or the file was removed. */
 export type TranscriptionOutcome = 'gone' | 'failed';
 
 export type TranscriptionStep =
@@ -150,9 +150,9 @@ interface MadeSubtitles {
 }
 
 /**
- * Stores the object, and then the row. The object is recorded for erasure until the row names it, so no object remains if the process
- * dies in between. A track that an administrator uploads meanwhile stays. If the content of the file changes (MED-18), the transcription
- * starts again.
+ * Stores the object, and then the row. The object is recorded for erasure until the row names it, so no object remains if the process dies
+ * before that. If an administrator uploads a track during the transcription, the uploaded track stays. If the content of the file changes
+ * (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
 async function record(
@@ -201,7 +201,9 @@ async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Prom
   }
 }
 
-/** Returns whether the file still has this content. It does not compare keys, because a moved file gets another key. */
+/**
+ * Returns whether the file still has this content. The function does not compare keys, because a file gets another key when it is moved.
+ */
 async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['source']): Promise<boolean> {
   const file = await db.one(
     sql`SELECT FROM media WHERE id = ${mediaId} AND sha256 IS NOT DISTINCT FROM ${sha256} AND size_bytes = ${sizeBytes}`,

@@ -4,31 +4,33 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 export const transcriptionRules = {
-  /** The time limit is this many times the duration of the file, between `leastMs` and `mostMs`. */
+  /** The factor by which the time limit is longer than the file. The limit is at least `leastMs` and at most `mostMs`. */
   timesItsLength: 3,
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
   /**
-   * The number of cores that the CPU time allows for the whole time. A limit of CPU time also ends a child that has left the process
+   * The limit of CPU time allows this number of cores for the whole time. A limit of CPU time also ends a child that has left the process
    * group.
    */
   cores: 16,
-  /** The limit of the command's temporary files, beside the sound. */
+  /** The size limit of the command's temporary files, in addition to the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
-  /** The limit of the subtitles. */
+  /** The size limit of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
-  /** 16,000 samples of two bytes per second. */
+  /** The bytes of a second of sound: 16,000 samples of two bytes. */
   soundBytesASecond: 32_000,
   soundMs: hour,
   /** The time limit of the trial by `doctor`, in which the program reads its model. */
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
-  /** The limit of attempts that were not released. A file that ends its worker each time fails after this number. */
+  /**
+   * The maximum number of attempts that were not released. A file that ends its worker in each attempt fails after this number of attempts.
+   */
   attempts: 3,
   leaseMs: 10_000,
   renewalMs: 2_500,
-  /** The wait without the program or ffmpeg. The wait without room on the disk is shorter. */
+  /** The wait if the program or ffmpeg is missing. The wait if the disk has no room is shorter. */
   programWaitMs: hour,
   diskWaitMs: 5 * minute,
   faultWaitMs: minute,

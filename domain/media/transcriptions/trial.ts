@@ -13,8 +13,9 @@ export const noProgram = ([executable = '']: readonly string[]): string =>
   `The program ${executable} does not exist. Install it, or name another program in SUBTITLES_COMMAND.`;
 
 /**
- * Runs the command like for a file, within {@link transcriptionRules}. @param workDirectory an existing directory @returns a message
- * about the problem; undefined if the command wrote readable subtitles, or a file without cues
+ * Runs the command as for a file, within {@link transcriptionRules}.
+ * @param workDirectory an existing directory
+ * @returns a message about the problem; undefined if the command wrote readable subtitles, or a file without cues
  */
 export async function problemOfCommand(command: readonly string[], workDirectory: string): Promise<string | undefined> {
   const file = await findProgram(command);

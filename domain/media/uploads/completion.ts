@@ -16,12 +16,12 @@ export interface CompletionDeps extends MediaDeps {
 }
 
 /**
- * Records that a file has arrived, which starts its processing, and waits a moment for the result. The object cannot be replaced
- * meanwhile: the store accepts one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or removed
- * file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately. @param chargeChange is
- * called once, by the call that changes the row; if it throws, the upload stays unchanged @returns the record: `ready`, `failed`, still
- * `processing`, or `uploading` if another call is about to change it @throws DomainError not_found (also for a file of another owner),
- * upload_missing (no file has arrived), any error of `chargeChange`
+ * Records that a file has arrived, which starts its processing, and waits a moment for the result. During this time the object cannot be
+ * replaced. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or
+ * removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
+ * @param chargeChange is called once, by the call that changes the row. If this function throws, the upload stays unchanged
+ * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
+ * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
  */
 export async function completeMedia(
   deps: CompletionDeps,
@@ -35,7 +35,7 @@ export async function completeMedia(
   if (stored.status !== 'uploading') return presentMedia(await watch(db, owner, mediaId, watchMs), storage);
   const arrival = await settleArrival(deps, stored, now, chargeChange);
   if (arrival === 'missing') {
-    const current = await findStored(db, owner, mediaId); // another call may have completed it, and it may be erased
+    const current = await findStored(db, owner, mediaId); // another call may have completed the upload, and the file may be erased
     if (current.status === 'uploading') throw uploadMissing();
     return presentMedia(current, storage);
   }
@@ -44,8 +44,9 @@ export async function completeMedia(
 }
 
 /**
- * Records that the last part of a resumable upload has arrived. A missing call is harmless, because `complete` and the deadline of the
- * upload also notice the file (MED-26). @throws any error of the store
+ * Records that the last part of a resumable upload has arrived. If this function is not called, no harm is done, because `complete` and the
+ * deadline of the upload also notice the file (MED-26).
+ * @throws any the error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {
   if ((await settleArrival(deps, file, now)) === 'failed') await eraseFile(deps, file.id, now);
@@ -67,7 +68,7 @@ let watching = 0;
 /** The waits between two reads, in milliseconds. The first reads are frequent for small files, and the later reads are rare. */
 const looks = [40, 60, 100, 150, 200] as const;
 
-/** Reads a file repeatedly until its processing has ended or the time is over. @throws DomainError not_found */
+/** Reads the file's row repeatedly, until the processing has ended or the time is over. @throws DomainError not_found */
 async function watch(db: Queries, owner: MediaOwner, mediaId: Id, watchMs: number): Promise<StoredMedia> {
   let stored = await findStored(db, owner, mediaId);
   if (watching >= processingRules.maxWatching) return stored;

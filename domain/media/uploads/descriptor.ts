@@ -26,7 +26,7 @@ interface UploadingFile {
   heldBytes: number;
 }
 
-/** @param expiresAt the end of the address or token */
+/** @param expiresAt the time at which the address or token expires */
 export async function descriptorOf(
   { storage, vault, filesUrl }: DescriptorDeps,
   { id, objectKey, purpose, mime, heldBytes }: UploadingFile,

@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload. In all processes together, one request at a time writes to an upload. The lock is a lease in the
- * upload's row. A waiting request asks the holder by NOTIFY to release it. Otherwise a client that reconnects would wait for its own dead
- * connection (MED-26).
+ * The lock of a resumable upload. In all processes together, one request at a time writes to an upload. The lock is a lease in the upload's
+ * row. A waiting request asks the holder by NOTIFY to release it. Without this request, a client that reconnects would wait for its own
+ * dead connection (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -20,13 +20,13 @@ const retryMs = 50;
 /** The wait between two requests to release the lock. */
 const notifyMs = 1_000;
 
-/** Another request held the lock for the whole waiting time. */
+/** The error if another request had the lock for the whole waiting time. */
 export class UploadLocked extends Error {
   override name = 'UploadLocked';
 }
 
 export interface UploadLock extends Claim {
-  /** Releases the lock. It may be repeated, and may be called after the lock was lost. */
+  /** Releases the lock. This function may be repeated, and may be called after the lock was lost. */
   release(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface UploadLockDeps {
 
 type Times = Pick<typeof resumableRules, 'leaseMs' | 'renewalMs' | 'lockWaitMs'>;
 
-/** The second parameter has other times in tests. */
+/** Tests pass other times as the second parameter. */
 export function createUploadLocks(
   { db, databaseUrl, onFailure }: UploadLockDeps,
   { leaseMs, renewalMs, lockWaitMs }: Record<keyof Times, number> = resumableRules,

@@ -40,8 +40,9 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 }
 
 /**
- * Sets the length of an upload. A reservation with a size accepts no other length. A reservation without a size, for example of a
- * student, holds the storage from now on (MED-21). @param header the request's header with the length
+ * Sets the length of an upload. A reservation with a size accepts no other length. A reservation without a size, for example of a student,
+ * now reserves this length in the storage (MED-21).
+ * @param header the name of the request's header that contains the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
 export async function declareLength(
@@ -80,7 +81,10 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
   return row?.open ?? 0;
 }
 
-/** Records the store's id of the upload, for the holder of the lock. @returns false if the lock is lost, or another request was first */
+/**
+ * Records the store's id of the upload, for the holder of the lock.
+ * @returns false if the lock was lost, or if another request was faster
+ */
 export async function recordMultipart(
   db: Queries,
   { id, fence }: Pick<MediaUpload, 'id' | 'fence'>,

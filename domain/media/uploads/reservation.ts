@@ -39,11 +39,11 @@ export interface ReservationDeps extends MediaDeps {
 /** The caller's description of a file before its upload. It is checked when the file has arrived. */
 export interface AnnouncedFile {
   fileName: string;
-  /** One of the types that the contract lists for the purpose. */
+  /** The type of the file. It is one of the types that the contract lists for the purpose. */
   mime: string;
-  /** Absent if the bytes go through our listener, which reads the size from the request (MED-29). */
+  /** The size. Absent if the bytes go through our listener, which reads the size from the request (MED-29). */
   sizeBytes?: number;
-  /** The title; the file's name if absent. */
+  /** The title. If it is absent, the name of the file is used. */
   title?: string;
   /** Whether the file is a recording of a live session or a meeting. Without `video_hosting` it is kept for some days (MED-10). */
   recording?: boolean;
@@ -68,9 +68,9 @@ export async function reserveMedia(
 }
 
 /**
- * Reserves an upload of a student's image for an agent. It locks the student. So a removal of the student comes before it or finds the
- * row, and the count of images is correct.
- * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed meanwhile)
+ * Reserves an upload of a student's image for an agent. It locks the student. So a removal of the student either comes before the
+ * reservation or finds its row, and the count of images is correct.
+ * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAgentImage(
   deps: ReservationDeps,
@@ -98,7 +98,7 @@ export async function reserveAgentImage(
 
 /**
  * Reserves an upload of a file for an assignment. Its size is unknown until the upload starts. It locks the student, as for an image.
- * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
+ * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reserveAssignmentFile(
   deps: ReservationDeps,
@@ -128,7 +128,7 @@ export async function reserveAssignmentFile(
 
 /**
  * Reserves an upload of a file for a student's post: an image or a PDF. It locks the student, as for an image.
- * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
+ * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reservePostFile(
   deps: ReservationDeps,
@@ -156,7 +156,7 @@ export async function reservePostFile(
 /**
  * Reserves an upload of a student's picture. An earlier unfinished picture is removed. The current picture stays until the new picture is
  * ready. It locks the student, as for an image.
- * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed meanwhile)
+ * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAvatar(
   deps: ReservationDeps,
@@ -240,7 +240,7 @@ async function reserve(
   };
 }
 
-/** The end of an upload address after a reservation or a renewal. */
+/** Returns the time at which an upload address expires after a reservation or a renewal. */
 function uploadEnd(mime: string, now: Date): Date {
   return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
 }

@@ -24,7 +24,7 @@ export async function countUnused(tx: Transaction, studentId: Id, purpose: Media
 }
 
 /**
- * Limits the valid upload addresses for avatars. It counts addresses and not reservations, because an address accepts its file even
+ * Limits the valid upload addresses for avatars. The limit counts addresses and not reservations, because an address accepts its file even
  * after the reservation was removed.
  * @throws DomainError too_many_images
  */
@@ -39,7 +39,7 @@ export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, no
 }
 
 /**
- * Limits the open uploads of a library. The caller holds the lock of the club's storage, so of two reservations at the same time the
+ * Limits the open uploads of a library. The caller holds the lock of the club's storage, so if two reservations run at the same time, the
  * second counts the first.
  * @throws DomainError too_many_uploads
  */

@@ -7,7 +7,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../media.ts';
 
-/** @returns the files of each record, in no order, with signed addresses; a record without files is absent */
+/** @returns the files of each record, with signed addresses. The files have no particular order, and a record without files is absent */
 export async function presentUsed(
   db: Queries,
   storage: ObjectStore,

@@ -17,12 +17,14 @@ export interface UsingRecord {
 }
 
 /**
- * Replaces the files that a record uses. The caller holds the record's lock, so that its uses are written one after another. It must not
- * hold the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or archived before the
- * transaction ends. @param mediaIds in any order and case; an id that is listed twice counts once @param mayBeGone files that may be
- * missing in the library: the files that the record used before, or all files of a draft, whose problems are reported later @param from
- * another record whose files this record copies; an archived file of that record is accepted @throws DomainError not_found (no file of
- * the club's library), media_archived (an archived file that the record did not use)
+ * Replaces the files that a record uses. The caller holds the record's lock, so that the uses of the record are written one after another.
+ * The caller must not have the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or
+ * archived before the transaction ends.
+ * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
+ * @param mayBeGone the files that may be missing in the library. These are the files that the record used before. For a draft they are all
+ *   files, because the problems of a draft are reported later
+ * @param from another record whose files this record copies; an archived file of that record is accepted
+ * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */
 export async function setUses(
   tx: Transaction,
@@ -66,8 +68,8 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
 }
 
 /**
- * Locks files in the order of their ids, like every transaction that locks several files. A file that was removed before the lock is
- * not returned.
+ * Locks files in the order of their ids, like every transaction that locks several files. The result does not contain files that were
+ * removed before the lock.
  */
 async function lockFiles(
   tx: Transaction,
@@ -101,7 +103,7 @@ const rulesOf = (places: AllMediaUseRules) => mediaUseKinds.map((kind) => [kind,
 export const usageCount = (places: AllMediaUseRules): Sql =>
   sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isLive(places)})`;
 
-/** @returns a page of the records that use a file, by title @throws DomainError not_found (no file of the club's library) */
+/** @returns a page of the records that use a file, sorted by title @throws DomainError not_found (no file of the club's library) */
 export async function usesOf(
   { db, mediaUses }: Pick<LibraryDeps, 'mediaUses'> & { db: Queries },
   clubId: Id,
@@ -118,13 +120,13 @@ export async function usesOf(
   });
 }
 
-/** The number of records that a refusal names. */
+/** The maximum number of records that a refusal names. */
 const namedRecords = 3;
 
 /**
- * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no transaction adds a use
- * meanwhile. @param force also ends live uses, except uses by versions of automations that are published or have runs @throws DomainError
- * in_use, with the names of the first records
+ * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no other transaction can add a use.
+ * @param force true to end live uses too, except uses by versions of automations that are published or have runs
+ * @throws DomainError in_use, with the names of the first records
  */
 export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {
   const lasting = mediaUseKinds.filter((kind) => !force || places[kind].blocksForce);
@@ -141,7 +143,7 @@ export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by records of a kind, live or not. @param which selects the ids of the records */
+/** Ends all uses by these records, both live and other uses. @param which selects the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

@@ -3,7 +3,7 @@ import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 
 const longestAddress = 254;
-/** The longest text that may be a single address with white space around it. */
+/** The maximum length of a text that may be a single address with white space around it. */
 const longestField = 1_000;
 /** The maximum number of addresses in a body. The body of a sale has only a few. */
 const maxAddresses = 200;
@@ -27,8 +27,9 @@ function readFolded(text: string): string | undefined {
 }
 
 /**
- * Finds every e-mail address in any text of the body, in folded form, also in the names of fields. It finds every address that
- * `readAddress` accepts. From each `@` it searches outwards to the ends of the address, so that the time is linear in the body's length.
+ * Finds every e-mail address in any text of the body, in folded form, including addresses in the names of fields. The function finds every
+ * address that `readAddress` accepts. From each `@` it searches in both directions for the ends of the address, so the time grows linearly
+ * with the length of the body.
  */
 export function addressesIn(body: unknown): string[] {
   const addresses = new Set<string>();
@@ -51,7 +52,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   for (let at = text.indexOf('@'); at !== -1 && addresses.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
-    // The last character may be the full stop of the sentence, or a hyphen.
+    // The last character may be the full stop of a sentence, or a hyphen. Then it is not a part of the address.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readFolded(text.slice(start, end));
@@ -60,7 +61,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   }
 }
 
-// Each pattern is matched against one character.
+// Each of these patterns is matched against a single character.
 const ofDomain = /[a-z0-9.-]/iu;
 /**
  * Includes characters that fold to one of these characters: the Kelvin sign, because of the flags, and the Greek accent that folds to a

@@ -18,9 +18,9 @@ export interface Ledger {
 }
 
 /**
- * Applies one sales event. Applying it twice, or an older one later, changes nothing.
+ * Applies one sales event. Applying the same event twice, or an older event later, changes nothing.
  * @returns the student of the event, and whether the student is removed. For a removed student nothing changes, and no account is opened
- * again
+ *   again
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -67,7 +67,7 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // A transaction that had locked the club's count before this one may have recorded this sale.
+  // Another transaction may have had the lock of the club's count first, and may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
@@ -86,12 +86,12 @@ interface Owner {
 }
 
 export interface KnownOwner extends Owner {
-  /** The current address. Null for a removed student. */
+  /** The current address of the student. Null for a removed student. */
   email: string | null;
   removed: boolean;
 }
 
-/** Finds the owners of the purchase and of its subscription. They should be one student. */
+/** Finds the owner of the purchase and the owner of its subscription. Both should be the same student. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
   return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) ${columns(Purchase, ['studentId'], 'sale')},
             ${columns(Product, { productId: 'id', productExternalId: 'externalId' }, 'product')}

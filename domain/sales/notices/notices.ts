@@ -1,4 +1,4 @@
-/** Notices of sales platforms. They are stored as received (SALE-1), shown to administrators, and replayed. */
+/** Notices of sales platforms. They are stored as received (SALE-1), shown to administrators, and can be replayed. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -32,7 +32,7 @@ export interface ReceivedNotice {
   signature: string | undefined;
 }
 
-/** The maximum number of notices of one statement, and the maximum size of each body: together 4 MB. */
+/** The maximum number of notices of one statement, and the maximum size of each body: together at most 4 MB. */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
 /** The maximum number of statements of a kind that run at the same time, so that they use only a few of the process's connections. */
@@ -42,13 +42,16 @@ const longestProof = 512;
 
 /**
  * Stores the notice as received and wakes its processing.
- * @throws DomainError not_found, with the same answer for an unknown token, a rotated one and one of another platform. Then the body is
- *   not read
+ * @throws DomainError not_found, with the same answer for an unknown token, a rotated token, and a token of another platform. In these
+ *   cases the body is not read
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
-/** @returns a function that stores notices. Notices that arrive at the same time are looked up together, and written together */
+/**
+ * @returns a function that stores notices. If notices arrive at the same time, one statement looks up their connections, and one statement
+ *   writes them
+ */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
     atOnce: maxConcurrent,
@@ -79,7 +82,7 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
       body: raw,
       proof: proof === null ? null : vault.seal(proof, id),
       addresses: addressesIn(body),
-      traceparent: traceparent(), // read before batching, because the batch runs in the span of its first request
+      traceparent: traceparent(), // the span is read before batching, because the batch runs in the span of its first request
       now,
     });
     if ('error' in outcome) throw outcome.error;
@@ -99,7 +102,7 @@ interface ConnectionKey {
   tokenHash: Buffer;
 }
 
-/** @returns for each key the club of its connection; undefined if there is no such connection */
+/** @returns for each key, the club of the connection with this key; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const connections = await findSalesConnections(db.source, {
     tokenHashes: keys.map(({ tokenHash }) => tokenHash),
@@ -139,13 +142,13 @@ interface NoticeValues {
   platforms: readonly SalesPlatform[];
   bodies: readonly Buffer[];
   proofs: readonly (Buffer | null)[];
-  /** Each an array of JSON. */
+  /** Each value is an array in JSON. */
   addresses: readonly string[];
   times: readonly Date[];
   wakes: string;
 }
 
-/** @returns for each notice whether it was inserted. The connection may have been deleted since the look-up */
+/** @returns for each notice, whether it was inserted. It is not inserted if its connection was deleted after the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
   const inserted = await insertSalesNotices(db.source, {
     ids: notices.map(({ id }) => id),

@@ -20,7 +20,7 @@ import {
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/** A transaction has some ten statements. If it waits longer for locks, it loses its lease and records nothing. */
+/** A transaction has some ten statements. A transaction that waits longer for locks loses its lease and records nothing. */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -49,7 +49,7 @@ interface ClaimedNotice extends Claim {
 
 /**
  * @param now Unix milliseconds
- * @throws Error for an internal error. The notice then says that it will be tried again
+ * @throws Error an internal error. The row of the notice then says that the notice will be tried again
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
   return runStep({
@@ -69,13 +69,13 @@ const withConnection = sql`
 /** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // The ids are set as soon as the body is read, so that the body need not be read again to record a failure.
+  // The ids of the sale are set as soon as the body is read. So a failure can be recorded without reading the body again.
   const sale: SaleIds = {};
   const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
-    // An internal error must reach Temporal, which repeats the step, even if recording it failed.
+    // An internal error must reach Temporal, which repeats the step. This is also true if recording the error failed.
     await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
@@ -105,7 +105,7 @@ async function applyWithRetries(
   }
 }
 
-/** Detected by the error code, or by the constraint that makes a sale unique. */
+/** Whether another transaction has recorded the sale first. The error code or the constraint that makes a sale unique shows this. */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
@@ -144,7 +144,7 @@ function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean 
   return about?.removed ? 'student_removed' : null;
 }
 
-/** @param sale receives the ids of the sale, also if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
+/** @param sale receives the ids of the sale, even if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
 function eventsOf(
   { vault }: VaultDeps,
   { platform, body, proof, secret, id, connectionId }: ClaimedNotice,

@@ -27,7 +27,7 @@ const connectionColumns = columns(
 );
 type ConnectionRow = RowOf<typeof connectionColumns>;
 
-/** 32 random bytes, which are impossible to guess. */
+/** The token has 32 random bytes, which are impossible to guess. */
 const newToken = () => randomBytes(32).toString('base64url');
 
 /** @returns the connection with its token. The token is shown only here and at a rotation */
@@ -56,7 +56,7 @@ export async function createConnection(
 }
 
 /**
- * Replaces the token of the connection. The old token is invalid from now on.
+ * Replaces the token of the connection. The old token becomes invalid immediately.
  * @throws DomainError not_found
  */
 export async function rotateConnection(

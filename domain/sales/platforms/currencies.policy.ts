@@ -8,11 +8,11 @@ interface Listed {
 
 const currencies = new Map<string, Listed>(Object.entries(iso4217));
 
-/** @returns decimals by ISO 4217; undefined for an unlisted code */
+/** @returns the number of decimals by ISO 4217; undefined for a code that is not listed */
 export function decimalsOf(code: string): number | undefined {
   const listed = currencies.get(code);
   if (!listed) return undefined;
-  // The coins of the ouguiya and the ariary are a fifth of the unit. ISO 4217 gives both two decimals.
+  // The coins of the ouguiya and the ariary are a fifth of the unit. ISO 4217 gives both currencies two decimals.
   return listed.base === 10 ? listed.exponent : 2;
 }
 
@@ -25,8 +25,8 @@ export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntri
 );
 
 /**
- * @param decimal digits, with or without a point, such as `149.5`
- * @returns smallest units, such as 14950n. Further digits are rounded, half up
+ * @param decimal the amount as digits, with or without a point, such as `149.5`
+ * @returns the amount in smallest units, such as 14950n. Further digits are rounded half up
  */
 export function smallestUnits(decimal: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = decimal.split('.');

@@ -17,11 +17,14 @@ interface Sale {
 /** A payment, a refund or a chargeback. The notices "approved" and "completed" belong to the same sale. */
 export interface PurchaseEvent extends Sale {
   kind: 'paid' | 'refunded' | 'chargeback';
-  /** The platform's id of the purchase. Each charge of a subscription has its own. */
+  /** The platform's id of the purchase. Each charge of a subscription has its own id. */
   purchaseId: string;
-  /** In the smallest unit of the currency. */
+  /** The amount in the smallest unit of the currency. */
   amount: number;
-  /** The total amount of all refunds. `part` if the platform states only that the refund is partial. Absent for the whole amount. */
+  /**
+   * The total amount of all refunds. `part` if the platform states only that the refund is partial. Absent if the whole amount was
+   * refunded.
+   */
   refunded?: number | 'part';
   /** The code of ISO 4217. */
   currency: string;
@@ -50,7 +53,7 @@ export type SubscriptionEvent = LateEvent | CanceledEvent;
 export type SalesEvent = PurchaseEvent | SubscriptionEvent;
 
 export interface NoticeContent {
-  /** The bytes as received. */
+  /** The bytes of the body, as they were received. */
   raw: Buffer;
   /** The parsed JSON. */
   body: unknown;
@@ -58,7 +61,7 @@ export interface NoticeContent {
   proof: string;
 }
 
-/** The platform's ids of a sale, as far as they can be read. */
+/** The platform's ids of a sale. An id that cannot be read is absent. */
 export interface SaleIds {
   purchaseId?: string | undefined;
   subscriptionId?: string | undefined;
@@ -71,11 +74,11 @@ export interface SalesAdapter {
   sendsDecimals: boolean;
   /** The source of the proof: the lower-case name of a header, or the `signature` of the query. */
   proofIn: { header: string } | 'signature';
-  /** @returns whether the sender knows the secret that the platform has given to the club */
+  /** @returns whether the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
-   * @returns the events of the notice; none if it does not affect access
-   * @throws NoticeRefusal bad_shape, unknown_currency, with the path in the body
+   * @returns the events of the notice; an empty list if the notice does not affect access
+   * @throws NoticeRefusal bad_shape, unknown_currency; each with the path in the body
    */
   parse: (body: unknown) => SalesEvent[];
   /** @returns whether the amount is a text. Versions up to 0.2.0 interpreted such a text as smallest units */

@@ -22,7 +22,7 @@ const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
   PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
-  // Without a subscription, this event is a payment slip that was not paid yet.
+  // If the notice names no subscription, the event is about a payment slip that was not paid yet.
   PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
   SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
 };
@@ -42,7 +42,7 @@ export const hotmart: SalesAdapter = {
     const reader = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return reader ? reader(notice) : [];
   },
-  statesTextAmount: () => false, // decimals may be texts
+  statesTextAmount: () => false, // the decimal amount may be a text
   identify: (body) => ({
     purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
     subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),
@@ -77,7 +77,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
   };
 }
 
-/** The price is then still the full price. */
+/** In this case the price is still the full price. */
 const isPartialRefund = (purchase: Field) => purchase.at('status').stated() === 'PARTIALLY_REFUNDED';
 
 function lateOf(notice: Field): SalesEvent {

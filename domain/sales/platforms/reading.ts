@@ -14,7 +14,7 @@ export interface Field {
   /** Names from the body's root, joined by dots. */
   path: string;
   at: (...names: string[]) => Field;
-  /** @returns the text, or the number as text, because platforms change the type of their ids */
+  /** @returns the text, or a number as text, because platforms change the type of their ids */
   id: () => string;
   text: () => string;
   /** @returns the text unchanged; undefined for another type */
@@ -23,9 +23,12 @@ export interface Field {
   number: () => number;
   /** @returns the number, or a text with a decimal, as digits with or without a point, such as `149.5` */
   decimal: () => string;
-  /** @param zone the offset of times without one, such as `-03:00` @returns the time from ISO 8601, or from milliseconds since 1970 */
+  /**
+   * @param zone the offset of times that state no offset, such as `-03:00`
+   * @returns the time from ISO 8601, or from milliseconds since 1970
+   */
   time: (zone?: string) => Date;
-  /** @returns the folded address. It is valid by the contract */
+  /** @returns the folded address, which is valid by the contract */
   email: () => string;
 }
 
@@ -50,7 +53,7 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       : refuse();
   const number = (): number => (typeof value === 'number' && Number.isFinite(value) ? value : refuse());
   const decimal = (): string => {
-    // Exponent notation is refused: tiny and huge numbers are no amounts.
+    // Exponent notation is refused: very small and very large numbers are not amounts.
     const digits = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
     return typeof digits === 'string' && digits.length <= longestId && /^\d+(\.\d+)?$/.test(digits) ? digits : refuse();
   };
@@ -149,7 +152,7 @@ export function smallestUnitsOf(field: Field): number {
   return amount;
 }
 
-/** @param field an amount with decimals, such as 149.5 @returns smallest units of the currency, such as 14950 */
+/** @param field the amount with decimals, such as 149.5 @returns the amount in smallest units of the currency, such as 14950 */
 export function smallestUnitsFromDecimal(field: Field, currency: string): number {
   const amount = Number(smallestUnits(field.decimal(), decimalsOf(currency) ?? 2));
   if (!Number.isSafeInteger(amount)) throw new NoticeRefusal('bad_shape', field.path);

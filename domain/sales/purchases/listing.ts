@@ -58,7 +58,7 @@ export interface SaleFilter<Status> extends PageRequest {
   status?: Status;
 }
 
-/** @returns a page of the club's purchases, newest first, removed students included */
+/** @returns a page of the club's purchases, newest first, including purchases of removed students */
 export async function listPurchases(
   db: Queries,
   clubId: Id,
@@ -68,7 +68,7 @@ export async function listPurchases(
   return { rows: rows.map(presentPurchase), total };
 }
 
-/** @returns a page of the club's subscriptions, newest first, removed students included */
+/** @returns a page of the club's subscriptions, newest first, including subscriptions of removed students */
 export async function listSubscriptions(
   db: Queries,
   clubId: Id,

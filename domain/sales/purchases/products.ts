@@ -120,7 +120,7 @@ export async function updateProduct(
   });
 }
 
-/** Deletes a product without sales and without an automation that uses it. @throws DomainError not_found, in_use */
+/** Deletes a product that has no sales and that no automation uses. @throws DomainError not_found, in_use */
 export async function deleteProduct({ db }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, sql`FOR UPDATE`);

@@ -1,4 +1,6 @@
-/** Purchases. Each is recorded once by the platform's id, in any number and order of its notices (EVT-10, SALE-3). */
+/**
+ * Purchases. Each purchase is recorded once, by the platform's id. The number and the order of its notices do not matter (EVT-10, SALE-3).
+ */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -42,9 +44,9 @@ const purchaseColumns = columns(Purchase, [
 type PurchaseRow = RowOf<typeof purchaseColumns>;
 
 /**
- * Records a purchase notice. A refund that arrives first also records the payment. Records the facts `purchase.paid` and
- * `purchase.refunded` once each. A purchase without a subscription also grants and loses access.
- * @param subscriptionId the subscription to which this purchase belongs as a charge. The subscription then has the access
+ * Records a purchase notice. If the refund arrives first, it also records the payment. The function records the facts `purchase.paid` and
+ * `purchase.refunded` once each. If a purchase belongs to no subscription, it also grants access, and a refund revokes it.
+ * @param subscriptionId the subscription to which this purchase belongs as a charge. In this case the subscription gives the access
  * @returns the recorded subscription of the charge. Later notices do not change it
  * @throws SaleJustTaken
  */
@@ -170,7 +172,7 @@ export async function grantMapped(
   const mapped = await tx.rows<{ deliveryId: Id }>(
     sql`SELECT ${columns(ProductDelivery, ['deliveryId'])} FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
-  // Each charge extends a subscription, so neither the delivery's days nor the cohort's end limits its access.
+  // Each charge extends a subscription. So neither the days of the delivery nor the end of the cohort limits the access.
   const period = source === 'subscription' ? { endsAt: null } : {};
   for (const { deliveryId } of mapped)
     await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
@@ -178,7 +180,7 @@ export async function grantMapped(
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
 
-/** @returns the decimals with which the platform's amount was read; null if it sends smallest units */
+/** @returns the decimals with which the platform's amount was read; null if the platform sends smallest units */
 function decimalsBy({ platform }: Pick<SaleOwner, 'platform'>, { currency }: PurchaseEvent): number | null {
   return salesAdapters[platform].sendsDecimals ? (decimalsOf(currency) ?? null) : null;
 }
@@ -215,7 +217,7 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 
 /**
  * The refunded amount, and whether the refund undoes the sale (ADR 0047). A refund that arrived before its payment was treated as a full
- * one. It becomes partial if the payment states a higher amount.
+ * refund. It becomes a partial refund if the payment states a higher amount.
  */
 function refundOf(
   before: PurchaseRow,
@@ -223,7 +225,7 @@ function refundOf(
   event: PurchaseEvent,
   { partialRefundEndsAccess }: RefundTerms,
 ): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
-  // A refund in another currency than the payment's cannot be compared, and stays a full refund.
+  // If the refund and the payment have different currencies, they cannot be compared, and the refund stays a full refund.
   const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
   const earlierRefund = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
@@ -248,7 +250,10 @@ function refundOf(
 /** The total refund in smallest units. Null for a payment. */
 type StatedRefund = number | 'part' | 'all' | null;
 
-/** A chargeback refunds everything. So does a refund in another currency, which cannot be compared. */
+/**
+ * A chargeback refunds the whole amount. A refund in another currency counts as a refund of the whole amount too, because it cannot be
+ * compared.
+ */
 function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   if (event.kind === 'paid') return null;
   if (event.kind === 'chargeback' || event.currency !== currency) return 'all';

@@ -1,28 +1,28 @@
 /**
- * The state of a subscription, derived from its charges, late payments and cancellations. It depends on their own times, and not on the
- * order of their arrival (ADR 0012).
+ * The state of a subscription, derived from its charges, late payments and cancellations. The state depends on the times of these events,
+ * and not on the order of their arrival (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
 import { greatest, least } from '../../../platform/core/extremes.ts';
 
 export interface Cancellation {
   at: Date;
-  /** The time until which the access continues. Null if it ends with the cancellation. */
+  /** The time until which the access continues. Null if the access ends with the cancellation. */
   periodEnd: Date | null;
 }
 
 /** A charge that was paid, even if it was undone later. */
 export interface Charge {
-  /** The platform's id. If two charges have the same time, the greater id is later. */
+  /** The platform's id of the charge. If two charges have the same time, the charge with the greater id counts as later. */
   externalId: string;
   paidAt: Date;
-  /** Whether it was refunded or charged back. */
+  /** Whether the charge was refunded or charged back. */
   undone: boolean;
 }
 
 /**
- * The intended access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge
- * decides. A charge at the time of a cancellation counts as earlier.
+ * The intended access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge decides
+ * about the access. A charge at the time of a cancellation counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -55,7 +55,7 @@ export interface Step {
  * notices can only add steps. So each step raises its event once, even if it arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
-  // Charges come first, so that they stay before cancellations of the same time.
+  // Charges come first in the list, so that a stable sort keeps them before cancellations of the same time.
   const timeline = [
     ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
     ...cancellations

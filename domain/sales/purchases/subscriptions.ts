@@ -84,7 +84,7 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
 
 /**
  * Updates status and access from all recorded charges and marks. Each new cancellation records the fact `subscription.canceled`.
- * @param stated the period's end in the notice, and the notice's own time
+ * @param stated the end of the period according to the notice, and the notice's own time
  */
 export async function settleSubscription(
   tx: Transaction,
@@ -113,7 +113,7 @@ export async function settleSubscription(
   for (const step of newSteps)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // Intermediate steps raise events too. After all steps, the access equals the target.
+  // Intermediate steps also raise events. After all steps, the access equals the target.
   for (const to of [...newSteps.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;

@@ -3,7 +3,7 @@
 /**
  * @param platformAt the platform's time of the event
  * @param now when the notice is processed
- * @returns the platform's time, but never a future time, because a platform's clock may be fast
+ * @returns the platform's time, but never a time in the future, because a platform's clock may be fast
  */
 export function timeOfFact(platformAt: Date, now: Date): Date {
   return platformAt < now ? platformAt : now;

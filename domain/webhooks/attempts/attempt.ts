@@ -35,11 +35,11 @@ export interface EndedAttempt {
 
 /** The number of repetitions after interruptions, before the attempt counts as failed. */
 const maxRepetitions = 3;
-/** The number of claims that one step tries. An endpoint that is open when the step reads the state may be closed at the claim. */
+/** The maximum number of claims that one step tries. A claim may fail because the endpoint was closed after the step read the state. */
 const maxClaims = 3;
 /** The waits between tries to record an answer, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];
-/** The last try to record begins this long before the end of the lease. */
+/** The last try to record begins this time before the end of the lease. */
 const recordMarginMs = 2_000;
 
 /**
@@ -158,7 +158,9 @@ async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => bool
   return record();
 }
 
-/** Returns the state after the attempt. If a resend was requested in the meantime, the next step makes its attempt immediately. */
+/**
+ * Returns the state after the attempt. If a resend was requested during the attempt, the next step makes the requested attempt immediately.
+ */
 async function stateAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
   const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };

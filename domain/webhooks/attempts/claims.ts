@@ -21,16 +21,19 @@ import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries
 export interface Claim extends AttemptTarget {
   /** The fencing token. A later claim of the delivery has a higher one. */
   fence: number;
-  /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested since. */
+  /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested after the claim. */
   direct?: true;
   /** The priority of the fact, for the run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
   /** The start of the attempt. Delivery, fence and start are the key of the attempt's row. */
   startedAt: Date;
-  /** From 1. An interrupted attempt keeps its number for the next try. */
+  /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;
   trigger: AttemptTrigger;
-  /** Whether the attempt is part of the schedule, so that its failure leads to the next wait. A manual attempt is made once. */
+  /**
+   * Whether the attempt is part of the schedule. If such an attempt fails, the next wait of the schedule follows. A manual attempt is made
+   * once.
+   */
   onSchedule: boolean;
   /** The position of the attempt in the schedule, 1 to 8. */
   schedulePosition: number;
@@ -70,13 +73,16 @@ export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.
 
 /** SQL of all claims, by fan-outs and by runs. */
 export const claimSql = {
-  /** The end of a lease that begins now. @param seconds the parameter with its length */
+  /** The end of a lease that begins now. @param seconds the SQL parameter with the length of the lease */
   leaseEnd: (seconds: string) => `clock_timestamp() + make_interval(secs => ${seconds})`,
   /** The columns of `webhook_endpoints` that an attempt needs. @param at the time of the claim */
   target: (at: string) => `webhook_endpoints.id AS "endpointId", webhook_endpoints.breaker_epoch AS "breakerEpoch",
          webhook_endpoints.url, webhook_endpoints.secret,
          CASE WHEN webhook_endpoints.previous_secret_expires_at > ${at} THEN webhook_endpoints.previous_secret END AS "previousSecret"`,
-  /** Inserts the row of each attempt that begins. @param claimed has a row of `webhook_deliveries` for each claim */
+  /**
+   * Inserts the row of each attempt that begins.
+   * @param claimed a table expression that has a row of `webhook_deliveries` for each claim
+   */
   insertAttempts: (
     claimed: string,
     { number, trigger, startedAt }: Record<'number' | 'trigger' | 'startedAt', string>,
@@ -115,9 +121,9 @@ export function firstClaim(
 
 /**
  * Claims the attempt that is due now. One statement, and therefore one transaction, writes the lease and the row of the attempt. An
- * interrupted manual attempt comes first, then a requested one, then the next one of the schedule. While the endpoint is throttled, only
- * the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its full key. In the statement, Postgres
- * would plan for every partition of bodies each time.
+ * interrupted manual attempt comes first, then a requested attempt, then the next attempt of the schedule. While the endpoint is throttled,
+ * only the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its full key. Inside the statement,
+ * Postgres would plan a read of every partition of bodies each time.
  * @param now Unix milliseconds
  * @returns undefined if nothing is due, or another worker has claimed the attempt
  */
@@ -197,15 +203,15 @@ const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; start
    DELETE FROM webhook_attempts WHERE delivery_id = ${value.id} AND fence = ${value.fence} AND started_at = ${value.startedAt}`,
 );
 
-/** SQL: an attempt is still to be made. */
+/** An SQL condition: the delivery still needs an attempt. */
 const isOpen = `(status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`;
 
 interface ReleasedDelivery extends DeliveryToWake {
-  /** An attempt is still to be made. */
+  /** Whether the delivery still needs an attempt. */
   open: boolean;
-  /** It waits for an attempt of the schedule. */
+  /** The delivery waits for an attempt of the schedule. */
   waits: boolean;
-  /** An administrator has requested an attempt. */
+  /** An administrator has requested an attempt of the delivery. */
   manual: boolean;
 }
 
@@ -235,7 +241,7 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
 /**
  * Returns a claim whose attempt gets no permit. The delivery becomes due later, so that the sweeper does not count it as overdue.
  * @param until Unix milliseconds
- * @returns whether the delivery waits until then; false if another transaction has changed it
+ * @returns whether the delivery waits until that time; false if another transaction has changed the delivery
  */
 export async function putClaimOff(source: DataSource, id: Id, claim: Claim, until: number): Promise<boolean> {
   const [delivery] = await releaseClaim(source, {

@@ -67,7 +67,7 @@ export function failureCause({
   outcome: PostAnswer['outcome'];
   errorCode?: string | undefined;
 }): FailureCause | undefined {
-  // A name server that refuses a connection says nothing about the receiver.
+  // If a name server refuses a connection, this says nothing about the receiver.
   const listedCause = causeByCode.get(errorCode);
   if (outcome === 'dns_error') return listedCause === 'name_not_found' ? listedCause : 'name_server_failed';
   const byOutcome = causeByOutcome[outcome];

@@ -5,11 +5,11 @@ import type { ClaimedDelivery } from './claims.ts';
 /** The permits that a step of a run needs for its attempt (HOOK-15 to HOOK-17, ENG-18). */
 export interface AttemptPermits {
   /**
-   * Acquires the permits of a claimed attempt. They are held until `release`.
+   * Acquires the permits of a claimed attempt. The permits are held until `release`.
    * @param attempt.host the target's host with its port
-   * @param attempt.isManual an administrator requested the attempt; it acquires permits beyond the limits, and never waits
+   * @param attempt.isManual whether an administrator requested the attempt. Such an attempt gets permits beyond the limits, and never waits
    * @param now Unix milliseconds
-   * @returns undefined; or, if a permit is missing, the time of the next try, in Unix milliseconds
+   * @returns undefined if all permits were acquired; otherwise the time of the next try, in Unix milliseconds
    */
   acquire(
     attempt: { deliveryId: Id; endpointId: Id; host: string; isManual: boolean },
@@ -19,13 +19,16 @@ export interface AttemptPermits {
   release(deliveryId: Id): void;
   /** Stores the duration of a record, in milliseconds. Slower records reduce the number of permits (ENG-18). */
   reportRecord(durationMs: number): void;
-  /** @returns the claim that a fan-out of this process made for the delivery, only once */
+  /** @returns the claim that a fan-out of this process made for the delivery. Each claim is returned only once */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
 }
 
 /** The permits of first attempts that a fan-out claims for its own process. */
 export interface FirstAttemptPermits {
-  /** @returns whether the attempt got a permit; false if it already had one. It holds the permit until it ends or is released. */
+  /**
+   * @returns whether the attempt got a permit; false if it already had one. The attempt holds the permit until it ends, or until the permit
+   *   is released.
+   */
   tryAcquire(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
   /** Releases the permits of attempts that are not made, because their transaction was rolled back. */
   release(deliveryIds: readonly Id[]): void;
@@ -35,6 +38,6 @@ export interface FirstAttemptPermits {
 export interface DirectLane extends FirstAttemptPermits {
   /** Waits for a short time while few permits are free. */
   ready(): Promise<void>;
-  /** Makes the attempts. Call it after the commit of their transaction. */
+  /** Makes the attempts. Call this function after the commit of the transaction that inserted the attempts. */
   begin(claimed: readonly ClaimedDelivery[]): void;
 }

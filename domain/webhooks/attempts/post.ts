@@ -8,9 +8,9 @@ import { signingKeyOf } from '../endpoints/secrets.ts';
 export interface WebhookPost {
   url: string;
   eventId: string;
-  /** The envelope. It is sent and signed as exactly these characters in UTF-8. */
+  /** The envelope. Exactly these characters are signed and sent, in UTF-8. */
   body: string;
-  /** Newest first. Two during a rotation. */
+  /** The secrets, newest first. During a rotation the endpoint has two secrets. */
   secrets: readonly string[];
   /** The service name in `User-Agent`. */
   serviceName: string;
@@ -23,7 +23,7 @@ export interface WebhookPost {
 }
 
 export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
-  /** The receiver's Retry-After on 429 or 503, capped; absent if there is none that can be honoured. */
+  /** The receiver's Retry-After on 429 or 503, capped; absent if the response has no Retry-After that can be honoured. */
   retryAfterSeconds?: number;
 }
 
@@ -35,7 +35,7 @@ export const postThrough =
 
 /**
  * Makes one attempt.
- * @throws the abort reason of `message.signal`, if it ended the attempt before the head of the response arrived
+ * @throws the the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
  * @throws Error only for internal errors: a malformed secret or header, no sockets left, a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {
@@ -57,19 +57,19 @@ export async function postWebhook(dispatcher: WebhookDispatcher, message: Webhoo
 
 export interface SignatureHeaders {
   'webhook-id': string;
-  /** Whole Unix seconds of the attempt, not of the fact. */
+  /** The time of the attempt, and not of the fact, in whole Unix seconds. */
   'webhook-timestamp': string;
-  /** `v1,<base64>` for each secret, newest first, separated by one space. */
+  /** The signatures: `v1,<base64>` for each secret, newest first, separated by one space. */
   'webhook-signature': string;
 }
 
 /**
- * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. Each secret gives a signature, so that a receiver
- * with either secret accepts the message during a rotation.
- * @param message.body exactly the sent bytes; text is sent as UTF-8
- * @param message.secrets newest first, at least one
+ * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. Each secret gives a signature, so that a receiver with
+ * either secret accepts the message during a rotation.
+ * @param message.body exactly the bytes that are sent; text is sent as UTF-8
+ * @param message.secrets the secrets, newest first; at least one
  * @param message.at the attempt's time, as a date or in Unix milliseconds
- * @throws TypeError without a secret, or for an invalid secret
+ * @throws TypeError if no secret is given, or if a secret is invalid
  */
 export function signatureHeaders(message: {
   eventId: string;

@@ -28,8 +28,8 @@ export interface RecordDeps {
 }
 
 /**
- * Records a failed attempt, if its claim still holds (ENG-2).
- * @param answer undefined if the attempt was interrupted too often, which does not count against the endpoint
+ * Records a failed attempt, if its claim is still valid (ENG-2).
+ * @param answer the failure; undefined if the attempt was interrupted too often, because that does not count against the endpoint
  * @returns the state of the delivery; undefined if it must be read
  */
 export async function recordFailure(
@@ -54,7 +54,7 @@ export async function recordFailure(
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
       await closeEndpoint(tx, vault, target, 'gone', now);
-      return undefined; // closing the endpoint has canceled the delivery
+      return undefined; // the endpoint was closed, which has canceled the delivery
     }
     if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
       await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
@@ -63,7 +63,7 @@ export async function recordFailure(
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
       await closeEndpoint(tx, vault, target, 'failing', now);
-      return undefined; // closing the endpoint has canceled the delivery
+      return undefined; // the endpoint was closed, which has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
@@ -81,7 +81,7 @@ export async function recordFailure(
   });
 }
 
-/** The status of a receiver whose address is not used any more. */
+/** The status with which a receiver says that its address is not used any more. */
 const statusGone = 410;
 
 /** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
@@ -101,7 +101,8 @@ async function writeFailure(
   const wait = waitAfter(claim, answer, jitter);
   // An attempt outside the schedule is made once. Its failure fails a recovery, and does not change the state of a resend.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
-  // A manual attempt that was requested in the meantime is made immediately, before any scheduled one. A recovery keeps its own attempt.
+  // If a manual attempt was requested during this attempt, it is made immediately, before any scheduled attempt. A recovery keeps its own
+  // attempt.
   const failsNow = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(
@@ -109,7 +110,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- Another worker may have parked it after the end of the lease. A delivery that has ended does not wait for a gate.
+            -- Another worker may have parked the delivery after the end of the lease. A delivery that has ended does not wait for a gate.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
             status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END
@@ -117,7 +118,8 @@ async function writeFailure(
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
             attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
-  // Another worker has claimed it since and counts this attempt as interrupted. It must not count twice against the endpoint.
+  // Another worker has claimed the delivery after the end of the lease, and counts this attempt as interrupted. The attempt must not count
+  // twice against the endpoint.
   if (!delivery) throw new LeaseLost();
   return delivery;
 }
@@ -127,7 +129,7 @@ interface DeliveryAfter {
   status: DeliveryStatus;
   dueAt: Date;
   createdAt: Date;
-  /** Whether a manual attempt was requested in the meantime. */
+  /** Whether a manual attempt was requested during the failed attempt. */
   manual: boolean;
   /** The number of the next attempt. */
   attempt: number;

@@ -1,4 +1,4 @@
-/** Writes the rows of every record of an attempt: the attempt, and the breaker of its endpoint. */
+/** Writes the rows that every record of an attempt needs: the attempt, and the breaker of its endpoint. */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ import type { AttemptAnswer } from './post.ts';
 /** SQL: an excerpt must not quote a removed student, and an answer to `student.removed` may quote the student. */
 export const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
-/** Writes the outcome into the row of the attempt. @param answer undefined for an attempt that was interrupted too often */
+/** Writes the outcome into the row of the attempt. @param answer undefined if the attempt was interrupted too often */
 export async function writeAttempt(
   tx: Transaction,
   id: Id,
@@ -68,7 +68,7 @@ export async function writeBreaker(
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
   // A new hold applies to all deliveries. An admitted delivery whose attempt has not begun parks again. An attempt in flight ends before
-  // the hold, because a hold is longer than a lease.
+  // the end of the hold, because a hold is longer than a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(

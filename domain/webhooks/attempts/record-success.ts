@@ -27,10 +27,10 @@ interface Accepted {
   now: Date;
 }
 
-/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed in the meantime */
+/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed during the attempt */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
-/** After this time in milliseconds a record does not block the next one. Its connection may have stalled, and leases would end. */
+/** After this time, in milliseconds, a record does not block the next record. Its connection may have stalled, and leases would end. */
 export const recordHoldsMs = 1_000;
 
 /**
@@ -106,8 +106,9 @@ async function recordTogether(
 }
 
 /**
- * The assignments of a 2xx. The delivery has then succeeded, even if its endpoint was disabled during the attempt. A delivery that a
- * removal or the expiry canceled stays canceled. A resend that was requested in the meantime is still made, but not a recovery.
+ * The assignments of a 2xx. After a 2xx the delivery has succeeded, even if its endpoint was disabled during the attempt. A delivery that a
+ * removal or the expiry canceled stays canceled. If a resend was requested during the attempt, it is still made. A requested recovery is
+ * not made any more.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -135,7 +136,7 @@ interface AcceptedValues {
   lastStart: Date;
 }
 
-/** SQL: the breaker has nothing to reset. */
+/** An SQL condition: the breaker has nothing to reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
@@ -147,7 +148,8 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, Acce
   (value) => `WITH accepted AS MATERIALIZED (
        SELECT given.* FROM unnest(${value.ids}::uuid[], ${value.fences}::int[], ${value.times}::timestamptz[], ${value.durations}::int[], ${value.statuses}::smallint[], ${value.excerpts}::text[], ${value.endpointIds}::uuid[], ${value.starts}::timestamptz[])
            AS given (id, claim_fence, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
-         -- Each row by its own index lookup: for a join, Postgres may scan every partition if it does not know their sizes yet.
+         -- Each row is found by a separate index lookup. For a join, Postgres may scan every partition if it does not know the sizes of the
+         -- partitions yet.
          CROSS JOIN LATERAL (
            SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id AND id BETWEEN ${value.lowestId} AND ${value.highestId} OFFSET 0) delivery
         WHERE delivery.fence = given.claim_fence AND delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),

@@ -1,6 +1,6 @@
 /**
- * Reads the state of a delivery: its end, or the time, lease or gate that it waits for. Parks a delivery that must wait for its gate
- * (HOOK-4).
+ * Reads the state of a delivery: its end, or the time, the lease or the gate that it waits for. Also parks a delivery that must wait for
+ * its gate (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,7 +11,7 @@ import { ending } from '../deliveries/ending.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { callGate } from '../deliveries/wakes.ts';
 
-/** The result of a step: the state of the delivery in Postgres. Times in Unix milliseconds. */
+/** The result of a step: the state of the delivery in Postgres. Times are Unix milliseconds. */
 export type DeliveryStep =
   | { done: true; outcome: 'succeeded' | 'failed' | 'canceled' }
   | { done: false; at: number; waitingFor: 'attempt' | 'lease' | 'endpoint' | 'gate'; attempt: number };
@@ -22,7 +22,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The manual attempt that was requested or interrupted. It is due immediately. */
+  /** The manual attempt that was requested or interrupted. This attempt is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -31,13 +31,13 @@ interface StateRow {
 }
 
 /**
- * Reads the state. Parks a due delivery that must wait, and cancels a delivery that has been pending for 30 days.
+ * Reads the state of a delivery. Parks a due delivery that must wait, and cancels a delivery that has been pending for 30 days.
  * @param now Unix milliseconds
  * @returns undefined if an attempt may be claimed immediately
  */
 export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [row] = await selectState(db.source, { id });
-  if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted it with its endpoint
+  if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted the delivery with its endpoint
   if (row.status !== 'pending' && row.manual === null) return { done: true, outcome: row.status };
 
   const waiting = { done: false, attempt: row.attempt } as const;
@@ -72,9 +72,9 @@ function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, '
 }
 
 /**
- * Hands the delivery to its endpoint's gate. It locks the endpoint before it reads it, so that a transaction that opens the endpoint finds
- * this delivery among the parked ones.
- * @returns false if the endpoint has opened in the meantime, or another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that opens the
+ * endpoint finds this delivery among the parked deliveries.
+ * @returns false if the endpoint was opened before the lock, or if another worker has claimed the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -108,6 +108,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // Undefined if another worker has claimed the delivery in the meantime.
+  // Undefined if another worker has claimed the delivery before this change.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 
 /**
- * @param createdAt the creation time of the event and its deliveries, which selects one partition
+ * @param createdAt the creation time of the event and its deliveries. This time selects one partition
  * @returns the exact JSON that is signed and sent; undefined after its deletion
  */
 export async function bodyOf(on: DataSource | Queries, eventId: Id, createdAt: Date): Promise<string | undefined> {
@@ -19,7 +19,7 @@ const bodyOfEvent = prepared<{ body: string }, { eventId: Id; createdAt: Date }>
 );
 
 /**
- * Finds the body if an endpoint subscribed after an earlier release had fanned the event out. Its delivery is then younger than the
+ * Finds the body even if an endpoint subscribed after an earlier release had fanned the event out. Its delivery is then younger than the
  * body.
  */
 const anyBodyOfEvent = prepared<{ body: string }, { eventId: Id }>(

@@ -46,9 +46,9 @@ const attemptColumns = columns(WebhookAttemptRow, [
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
-  /** Created at or after this ISO 8601 date-time. */
+  /** If present, only deliveries that were created at or after this ISO 8601 date-time. */
   since?: string;
-  /** Created before this ISO 8601 date-time. */
+  /** If present, only deliveries that were created before this ISO 8601 date-time. */
   until?: string;
 }
 
@@ -133,14 +133,14 @@ export async function findDelivery(
 }
 
 /**
- * Locks deliveries in the order of their ids, like all code that locks several (ENG-6). The ids are parameters, because Postgres may read
- * every partition for a subquery.
+ * Locks deliveries in the order of their ids, like all code that locks several deliveries (ENG-6). The ids are parameters, because Postgres
+ * may read every partition for a subquery.
  */
 export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);
 }
 
-/** @returns a delivery that is known to exist, as lists show it */
+/** @returns a delivery that is known to exist, in the form that lists show */
 export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): Promise<WebhookDelivery> {
   const row = await tx.one<DeliveryRow>(
     sql`SELECT ${deliveryColumns} FROM webhook_deliveries WHERE id = ${deliveryId}`,
@@ -149,7 +149,7 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
   return presentDelivery(row, now);
 }
 
-/** The body was deleted by a removal, or its time is over, even if it still exists. */
+/** The body was deleted by a removal, or its retention time is over. In the second case it may still exist. */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 
 function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

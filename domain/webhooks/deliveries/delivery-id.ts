@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
 
 /**
- * @returns a UUID of version 8. It has the event's 48 bits of time, so that both are in partitions of one week. The rest is SHA-256 of the
- * event's 16 bytes and the endpoint's 16 bytes, cut to the remaining length
+ * @returns a UUID of version 8. It has the event's 48 bits of time, so that the event and the delivery are in partitions of the same week.
+ *   The rest is SHA-256 of the event's 16 bytes and the endpoint's 16 bytes, cut to the remaining length
  */
 export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   const [event, endpoint] = [eventId, endpointId].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
@@ -18,7 +18,10 @@ export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   return `${eventId.slice(0, 13)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`;
 }
 
-/** @returns bounds of the ids of an event's deliveries, with the upper one excluded: the ids of the same millisecond are between them */
+/**
+ * @returns the lower and the upper bound of the ids of an event's deliveries. The upper bound is excluded. All ids of the event's
+ *   millisecond are between the two bounds
+ */
 export function deliveryIdsOf(eventId: Id): { from: Id; to: Id } {
   const at = timeOfId(eventId);
   return { from: leastIdOf(at), to: leastIdOf(at + 1) };

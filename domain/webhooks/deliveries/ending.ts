@@ -3,10 +3,10 @@ import type { CancelReason } from '../../../entities/webhooks/values.ts';
 import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 
 /**
- * @param end.now the time, or SQL for it
+ * @param end.now the time, or an SQL expression for the time
  * @param end.reason the `cancel_reason`
- * @returns assignments: a pending delivery is canceled; requested attempts are dropped, and the delivery leaves its gate. An ended
- * delivery keeps its status
+ * @returns the assignments. They cancel a pending delivery, drop requested attempts, and remove the delivery from its gate. An ended
+ *   delivery keeps its status
  */
 export function ending({ now, reason }: { now: Date | Sql; reason: CancelReason | null }): Sql {
   const because = raw(reason === null ? 'NULL' : `'${reason}'`);

@@ -35,7 +35,7 @@ export function resendDelivery(
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
-      throw notFound('delivery'); // before the check of the endpoint's state, because 404 comes before 409
+      throw notFound('delivery'); // reads the delivery before the endpoint's state, because 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
     // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
@@ -53,9 +53,10 @@ export function resendDelivery(
 }
 
 /**
- * Sets deliveries back to `pending` that failed since then, or that a disable canceled, for one attempt each. The gate releases a few at a
- * time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long. If a part fails, the next call
- * recovers the rest. Deliveries that a removal or the expiry canceled have no body and stay.
+ * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
+ * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
+ * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no
+ * body and stay.
  * @param since an earlier time than 30 days ago counts as 30 days ago, because the bodies of older deliveries are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
@@ -80,10 +81,13 @@ export async function recoverDeliveries(
   }
 }
 
-/** The number of deliveries recovered in one transaction. More would hold the endpoint's row for seconds. */
+/** The number of deliveries recovered in one transaction. A larger number would lock the endpoint's row for seconds. */
 const recoveryBatch = 2_000;
 
-/** @param ended the time range of the ends; every part except the first has an end, so that a delivery that fails again is not found twice */
+/**
+ * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit, so that a delivery that
+ *   fails again is not found twice
+ */
 async function recoverSome(
   tx: Transaction,
   { clubId, endpointId }: { clubId: Id; endpointId: Id },
@@ -106,7 +110,8 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Checked again, because the delivery may have ended in another way, or lost its body to a removal, during the wait for the lock.
+        -- Checks each delivery again. During the wait for the lock, the delivery may have ended in another way, or a removal may have
+        -- deleted its body.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {

@@ -8,13 +8,13 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 export const retentionRules = {
-  /** A message's body, from its creation. A delivery expires when its body is deleted. */
+  /** The retention time of a message's body, from its creation. A delivery expires when its body is deleted. */
   bodyMs: deliveryRules.expiryMs,
-  /** An attempt with the start of its response, from its beginning. */
+  /** The retention time of an attempt with the start of its response, from the beginning of the attempt. */
   attemptMs: 30 * dayMs,
-  /** A delivery, from its creation. */
+  /** The retention time of a delivery, from its creation. */
   historyMs: 90 * dayMs,
-  /** The additional time until bodies are dropped. Clocks differ by less. */
+  /** The additional time until bodies are dropped. The clocks of processes differ by less than this time. */
   bodySpareMs: hourMs,
   /**
    * The additional time until deliveries are dropped. Their ids contain the time of their fact, but an outage can delay the fan-out
@@ -24,12 +24,12 @@ export const retentionRules = {
 } as const;
 
 /**
- * The maximum difference of two processes' clocks. No attempt began earlier than this before the creation of its delivery, so older
- * partitions need no search.
+ * The maximum difference between the clocks of two processes. An attempt cannot begin earlier than this time before the creation of its
+ * delivery. So older partitions need no search.
  */
 export const clocksDifferMs = dayMs;
 
-/** Rows that were created at or before these times are past their retention and not shown to anyone. */
+/** The times at which the retention ends. Rows that were created at or before these times are not shown to anyone. */
 export const endOf = {
   bodies: (now: Date) => new Date(now.getTime() - retentionRules.bodyMs),
   attempts: (now: Date) => new Date(now.getTime() - retentionRules.attemptMs),

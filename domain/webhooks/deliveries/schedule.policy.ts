@@ -10,10 +10,10 @@ const attemptTimeLimitMs = 15 * second;
 const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
 
 export const deliveryRules = {
-  /** The first attempt and one attempt after each wait (DEL-3). */
+  /** The number of attempts: the first attempt, and one attempt after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
-  /** Each wait varies by this share of itself, up or down (DEL-3). */
+  /** The jitter: each wait becomes longer or shorter by at most this share (DEL-3). */
   jitter: 0.1,
   /** The limit of name lookup, connection, TLS, request and response together (DEL-1). */
   attemptTimeLimitMs,
@@ -23,7 +23,7 @@ export const deliveryRules = {
   retryAfterLimitSeconds: (10 * hour) / second,
   /** A delivery that is still pending after this time is canceled with `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** The stored part of the start of a response (DEL-8). */
+  /** The number of bytes of a response that are stored, from its start (DEL-8). */
   excerptBytes: 2_048,
 } as const;
 
@@ -33,8 +33,8 @@ const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 /**
  * Returns the wait of a delivery after a failed attempt (DEL-2, DEL-3).
  * @param attempt the number of the failed attempt, from 1
- * @param variation.jitter from 0 to less than 1: 0 gives the shortest wait, 0.5 the wait of the table
- * @param variation.retryAfterSeconds the receiver's request, which lengthens the wait and never shortens it
+ * @param variation.jitter a number from 0 to less than 1. 0 gives the shortest wait, and 0.5 gives the wait of the table
+ * @param variation.retryAfterSeconds the wait that the receiver requests. It can lengthen the wait, but not shorten it
  * @returns whole milliseconds, or undefined after the last attempt
  * @throws RangeError for an invalid attempt number or jitter
  */
@@ -68,7 +68,7 @@ const httpDates = [
  * @param status the status of the response; the header counts only for 429 and 503
  * @param header the header's value: seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns undefined without a header, and for an invalid value, a negative number, a past date or a date that does not exist
+ * @returns undefined if the header is absent, and for an invalid value, a negative number, a past date or a date that does not exist
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
@@ -93,7 +93,7 @@ function readHttpDate(header: string, now: number): number | undefined {
     return undefined;
   const date = new Date(Date.UTC(year, monthIndex, dayOfMonth));
   const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === dayOfMonth;
-  // 60 is a leap second.
+  // The value 60 is a leap second.
   if (!exists || hours > 23 || minutes > 59 || seconds > 60) return undefined;
   return date.getTime() + hours * hour + minutes * minute + seconds * second;
 }

@@ -11,9 +11,9 @@ export interface DeliverySelection {
   endpointId: Id;
   status?: DeliveryStatus;
   eventType?: DeliveredEventType;
-  /** Created at this time or later, in Unix milliseconds; `-Infinity` for all. */
+  /** Selects deliveries that were created at this time or later, in Unix milliseconds. `-Infinity` selects all. */
   since: number;
-  /** Created before this time, in Unix milliseconds; `Infinity` for all. */
+  /** Selects deliveries that were created before this time, in Unix milliseconds. `Infinity` selects all. */
   until: number;
 }
 
@@ -29,8 +29,8 @@ const downwards = (at: number, span: TallySpan) => Math.floor(at / lengthMs[span
 const isLong = ({ from, to }: Stretch) => from < to;
 
 /**
- * Splits a time range so that few values are added up: whole days, whole hours beside them, and two edges of less than an hour, in which
- * deliveries are counted one by one.
+ * Splits a time range, so that only few values must be added. The parts are whole days, the whole hours before and after these days, and
+ * two edges of less than an hour. In the edges, deliveries are counted one by one.
  */
 function splitRange({ since, until }: { since: number; until: number }): {
   tallies: (Stretch & { span: TallySpan })[];
@@ -57,7 +57,7 @@ function splitRange({ since, until }: { since: number; until: number }): {
   };
 }
 
-/** The conditions on a column of times. */
+/** Returns the conditions on a column of times. */
 function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   return [
     Number.isFinite(from) ? sql`${column} >= ${new Date(from)}` : undefined,
@@ -67,7 +67,7 @@ function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
 
 const union = (queries: readonly Sql[]): Sql => queries.reduce((first, second) => sql`${first} UNION ALL ${second}`);
 
-/** @returns the condition on `webhook_deliveries`, with only the filters that are set, so that the plan fits it */
+/** @returns the condition on `webhook_deliveries`, with only the filters that are set, so that the plan of Postgres fits this condition */
 function selecting({ endpointId, status, eventType, since, until }: DeliverySelection): Sql {
   return all([
     sql`endpoint_id = ${endpointId}`,
@@ -79,8 +79,9 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 
 /**
  * @param selectedColumns columns of `webhook_deliveries`
- * @param order `ORDER BY … LIMIT …` for each part
- * @returns an SQL query for the selected deliveries. A filter by type alone becomes one query for each status. The index (endpoint, type, status, time) then serves both cases in the order of time. It causes no needless reads, even for rare combinations
+ * @param order the clause `ORDER BY … LIMIT …` for each part of the query
+ * @returns an SQL query for the selected deliveries. A filter by type alone becomes one query for each status. The index (endpoint, type,
+ *   status, time) then serves both cases in the order of time. It causes no needless reads, even for rare combinations
  */
 export function selection(selectedColumns: Sql, selected: DeliverySelection, order = sql``): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;
@@ -93,7 +94,7 @@ export function selection(selectedColumns: Sql, selected: DeliverySelection, ord
 
 /**
  * @returns an SQL expression for the number of selected deliveries: tallies, changes that are not rolled up yet, and edges. One statement
- * reads them all, so they are consistent
+ *   reads all of these values, so they are consistent
  */
 export function counting(selected: DeliverySelection): Sql {
   if (selected.since >= selected.until) return sql`0`;
@@ -165,7 +166,7 @@ export async function rollUpTallies(db: Database, limit: number): Promise<number
  * @returns the number of removed tallies
  */
 export async function forgetTallies(db: Database, before: Date, limit: number): Promise<number> {
-  const spare = new Date(before.getTime() - lengthMs.hour); // clocks differ by less
+  const spare = new Date(before.getTime() - lengthMs.hour); // the clocks of processes differ by less than this time
   return db.run(
     sql`DELETE FROM webhook_tallies WHERE (endpoint_id, span, starts_at, event_type) IN (
        SELECT endpoint_id, span, starts_at, event_type FROM webhook_tallies WHERE starts_at < ${spare}

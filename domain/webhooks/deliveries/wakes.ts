@@ -14,8 +14,8 @@ export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
 
 /**
- * Wakes the run that takes over from a claim. The run has the priority of the fact. If an administrator has requested an attempt, it has
- * normal priority (ENG-15).
+ * Wakes the run that continues a delivery after a claim. The run has the priority of the fact. If an administrator has requested an
+ * attempt, it has normal priority (ENG-15).
  */
 export async function wakeSuccessor(
   tx: Transaction,
@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Signals the endpoint's gate, and starts it if it does not run. */
+/** Signals the endpoint's gate. If the gate does not run, this starts the gate. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

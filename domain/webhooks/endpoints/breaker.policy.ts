@@ -10,10 +10,10 @@ const day = 24 * hour;
 export const breakerRules = {
   /** The number of failures in a row that throttle an endpoint. */
   failuresToArm: 5,
-  /** The hold of the first arming. Each further arming doubles the hold. */
+  /** The length of the hold after the first arming. Each further arming doubles the hold. */
   firstHoldMs: minute,
   longestHoldMs: hour,
-  /** An endpoint that was enabled for this long without an accepted delivery is disabled, with the reason `failing`. */
+  /** If no delivery of an enabled endpoint was accepted for this time, the endpoint is disabled with the reason `failing`. */
   failingMs: 5 * day,
   /** An endpoint that is throttled for this long causes a mail to its administrators. */
   mailAfterMs: hour,
@@ -21,23 +21,23 @@ export const breakerRules = {
 
 /** The breaker columns of an endpoint's row. */
 export interface Breaker {
-  /** Failed attempts since the last accepted attempt. */
+  /** The number of failed attempts since the last accepted attempt. */
   consecutiveFailures: number;
   /** The time of the first of these failures. */
   failingSince: Date | null;
   /** The end of the hold of the last arming. */
   holdUntil: Date | null;
-  /** Armings since the last accepted attempt. Above 0 the endpoint is throttled. */
+  /** The number of armings since the last accepted attempt. If it is above 0, the endpoint is throttled. */
   breakerStep: number;
   /** The number of armings and resets. */
   breakerEpoch: number;
   /** The time of the first arming since the last reset; null while the endpoint is not throttled. */
   throttledSince: Date | null;
-  /** The time of the mail to the administrators about this throttling. */
+  /** The time at which the administrators got the mail about this throttling. */
   throttleMailedAt: Date | null;
 }
 
-/** The limit of the step, because the hold grows no further and an endpoint can fail forever. */
+/** The maximum of the step. Beyond it the hold does not grow any more, and an endpoint can fail without end. */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
@@ -53,8 +53,8 @@ const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504
 /**
  * Returns the hold for all deliveries of an endpoint after an answer that reports an overload (HOOK-21).
  * @param answer.waitMs the wait until the next attempt of this delivery, if there is one
- * @returns milliseconds, at most an hour. The hold is the wait of the delivery, at most a minute, or longer if `Retry-After` requests it;
- * undefined for any other answer
+ * @returns milliseconds, at most an hour. The hold is the wait of the delivery, but at most a minute. It is longer if `Retry-After`
+ *   requests this. Undefined for any other answer
  */
 export function overloadHold(answer: {
   responseStatus?: number;
@@ -67,9 +67,11 @@ export function overloadHold(answer: {
 }
 
 /**
- * Returns the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that was claimed since the last arming arms again. Forty failures in flight then double the hold only once (ADR 0008).
+ * Returns the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that was claimed
+ * after the last arming can arm the breaker again. So forty concurrent failures double the hold only once (ADR 0008).
  * @param claimEpoch the breaker's epoch at the claim of the attempt
- * @param overloadMs the hold of an answer that reports an overload; the first such answer arms the breaker, and holds at least this long
+ * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
+ *   this length
  * @returns the new breaker, and whether this failure armed it
  */
 export function afterFailure(
@@ -115,7 +117,7 @@ export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): B
   };
 }
 
-/** Returns whether the administrators must get a mail about the throttling. They get it once, an hour after it began. */
+/** Returns whether the administrators must get a mail about the throttling. They get the mail once, an hour after the throttling began. */
 export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Date): boolean {
   if (throttledSince === null || throttleMailedAt !== null) return false;
   return now.getTime() - throttledSince.getTime() >= breakerRules.mailAfterMs;

@@ -1,6 +1,6 @@
 /** The limits of endpoints. Each number is defined only here. */
 export const endpointRules = {
-  /** Endpoints of one club (WEP-5). */
+  /** The maximum number of endpoints of one club (WEP-5). */
   endpointsPerClub: 20,
   /** The time in milliseconds for which the previous secret keeps signing after a rotation (SIG-4). */
   previousSecretMs: 24 * 60 * 60_000,

@@ -44,7 +44,7 @@ const columnsAt = (now: Date) =>
   );
 type EndpointRow = RowOf<ReturnType<typeof columnsAt>>;
 
-/** FROM and WHERE of the club's endpoints. */
+/** The clauses FROM and WHERE that select the club's endpoints. */
 const listed = (clubId: Id): Sql =>
   sql`FROM webhook_endpoints endpoint WHERE endpoint.club_id = ${clubId} AND endpoint.deleted_at IS NULL`;
 
@@ -125,7 +125,7 @@ export async function updateEndpoint(
 }
 
 /**
- * @param now decides whether the hold and the rotation are over
+ * @param now the time that decides whether the hold and the rotation are over
  * @throws DomainError not_found, also for an endpoint of another club and for a deleted endpoint
  */
 export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {

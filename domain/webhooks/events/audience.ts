@@ -11,28 +11,28 @@ import type { SubjectStudent } from './bodies/reading.ts';
 
 export interface Audience {
   fact: FactToTell;
-  /** Undefined if no endpoint subscribed, because the student is not read then. */
+  /** The student. Undefined if no endpoint subscribed, because in this case the student is not read. */
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
 }
 
 /** An endpoint that subscribed to the type of a fact. */
 export interface SubscribedEndpoint extends AttemptTarget {
-  /** Whether its last attempt did not fail. */
+  /** Whether the last attempt at the endpoint did not fail. */
   healthy: boolean;
-  /** Whether it may be attempted immediately: it is enabled, healthy and not throttled. */
+  /** Whether an attempt at the endpoint may be made immediately. This requires that it is enabled, healthy and not throttled. */
   open: boolean;
 }
 
-/** @returns whether there is anything to send; about a removed student only the removal itself is sent (DEL-9) */
+/** @returns whether there is anything to send. About a removed student, only the removal itself is sent (DEL-9) */
 export function isSent(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints } = audience;
   return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
 /**
- * Finds the facts with a subscribed endpoint. It takes no lock, because an endpoint that subscribes later must not get these facts. A
- * single fact that is not bulk is not looked up, because its fan-out reads the same rows.
+ * Finds the facts that have a subscribed endpoint. The function takes no lock, because an endpoint that subscribes later must not get these
+ * facts. A single fact that is not bulk is not looked up, because its fan-out reads the same rows.
  */
 export async function factsWithSubscribers(
   db: Queries,
@@ -57,7 +57,7 @@ export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<A
   return { fact, student: rows[0], endpoints: rows };
 }
 
-/** Locks the audiences of several facts. @returns the audiences, without facts whose student another transaction holds */
+/** Locks the audiences of several facts. @returns the audiences. Facts whose student another transaction has locked are left out */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
   facts: readonly Fact[],

@@ -20,22 +20,22 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** Facts that other consumers still need, so that they are not removed. */
+  /** The facts that other consumers still need. They must not be removed. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
-/** The run of a delivery that is to be started. */
+/** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
   /** The endpoint for the limits of local first attempts; absent if the attempt may not run in the relay's process. */
   localAttemptAt?: Id;
-  /** The claim of that attempt, which already has a permit. */
+  /** The claim of the first attempt, which already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
 /**
  * Inserts the event and its deliveries in one transaction. A repetition changes nothing and returns the same result. Therefore another
  * relay can finish the work of a relay that died between the commit and the start.
- * @returns the deliveries that need a run; none if the student was removed in the meantime
+ * @returns the deliveries that need a run; an empty list if the student was removed before the fan-out
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
   const { deliveries } = await withFirstAttempts({}, (attempts) => fanOutAlone(db, fact, { now, attempts }));
@@ -43,9 +43,10 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 }
 
 /**
- * Fans out facts. Several facts share one transaction, which waits for no student and only briefly for an endpoint.
- * @returns the runs of each fact's deliveries; `removed` only with a direct lane
- * @throws the error of the transaction, which was rolled back; the caller must then fan out each fact alone
+ * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
+ * of an endpoint.
+ * @returns the runs of each fact's deliveries; `removed` is set only if a direct lane exists
+ * @throws the the error of the transaction, which was rolled back. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,
@@ -84,7 +85,7 @@ const runOfDelivery = (
 interface FanOutContext {
   now: Date;
   attempts: FirstAttempts;
-  /** Absent if facts are not removed here. */
+  /** Absent if this fan-out does not remove facts. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
@@ -103,7 +104,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns the results by fact, without facts whose student another transaction holds */
+/** @returns the results by fact. Facts whose student another transaction has locked are left out */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],
@@ -161,7 +162,7 @@ async function planEvents(
   });
 }
 
-/** @returns the claims that the insert has written, by delivery. The permits of other deliveries are released. */
+/** @returns the claims that the insert has written, by delivery. The permits of all other deliveries are released */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,

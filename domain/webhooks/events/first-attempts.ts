@@ -13,11 +13,11 @@ export interface FirstAttemptLanes {
   localPermits?: FirstAttemptPermits;
 }
 
-/** The sites of claimed first attempts. Every other attempt runs in an activity. */
+/** The sites of first attempts that a fan-out has claimed. Every other attempt runs in an activity. */
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns its site; undefined if its run must claim it */
+  /** Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the run of the delivery must claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that this fan-out does not claim. */
   release(deliveryId: Id): void;

@@ -13,25 +13,27 @@ import type { ClaimedSite } from './first-attempts.ts';
 /** An event with its deliveries, before the fan-out inserts them. */
 export interface PlannedEvent {
   fact: FactToTell;
-  /** Null if the event is not sent. Its deliveries are then recorded as canceled. */
+  /** The body. Null if the event is not sent. The deliveries of such an event are recorded as canceled. */
   body: string | null;
   /** `site` is set for a first attempt that is claimed with the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 
-/** A delivery whose workflow is to be started. */
+/** A delivery whose workflow must be started. */
 export interface NewDelivery {
   id: Id;
   endpointId: Id;
   /** Whether the endpoint's last attempt did not fail. */
   healthy: boolean;
-  /** Its first attempt, if the fan-out has claimed it for the run. */
+  /** The first attempt, if the fan-out has claimed this attempt for the run. */
   claimed?: ClaimedDelivery;
 }
 
 /**
  * Inserts the rows that do not exist yet.
- * @returns `inserted`: the ids of new deliveries; `late`: the new deliveries whose event existed, because their endpoint subscribed after the first fan-out. They get the body and the time of that fan-out, so they are not claimed here
+ * @returns `inserted` are the ids of new deliveries. `late` are the new deliveries whose event already existed, because their endpoint
+ *   subscribed after the first fan-out. Late deliveries get the body and the time of the first fan-out, so this function does not claim
+ *   them
  */
 export async function insertEvents(
   tx: Transaction,
@@ -80,7 +82,7 @@ interface DeliveryValues {
   areSent: readonly boolean[];
   ids: readonly Id[];
   endpointIds: readonly Id[];
-  /** For each delivery the position of its event, from 1. */
+  /** For each delivery, the position of its event, from 1. */
   places: readonly number[];
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];
@@ -117,7 +119,9 @@ const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValue
        SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
 );
 
-/** @returns the deliveries of an event from earlier fan-outs that still need a run: pending, and not attempted directly */
+/**
+ * @returns the deliveries of an event from earlier fan-outs that still need a run. They are pending, and no process attempts them directly
+ */
 export function readPending(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   const { from, to } = deliveryIdsOf(eventId);
   return tx.rows(

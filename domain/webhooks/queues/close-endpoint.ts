@@ -9,14 +9,14 @@ import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The number of deliveries canceled in one transaction. More would hold the endpoint's row for seconds. */
+/** The number of deliveries canceled in one transaction. A larger number would lock the endpoint's row for seconds. */
 const cancelBatch = 2_000;
 
 /**
  * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. It cancels only the first part of
  * a long queue, and the gate cancels the rest. No claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
  * administrators of the club get an e-mail.
- * @returns whether there is more to cancel
+ * @returns whether more deliveries must be canceled
  */
 export async function closeEndpoint(
   tx: Transaction,
@@ -41,7 +41,7 @@ export async function closeEndpoint(
 /**
  * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in
  * flight is still recorded.
- * @returns whether there is more to cancel
+ * @returns whether more deliveries must be canceled
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
   const found = await tx.rows<{ id: Id }>(

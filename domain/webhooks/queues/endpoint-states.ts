@@ -37,7 +37,7 @@ export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now:
         ...(fromDisabled ? { consecutiveFailures: 0, failingSince: null, gateLooksAt: null } : { gateLooksAt: now }),
       },
     );
-    if (fromDisabled) return; // its queue was canceled, so there is nothing to release
+    if (fromDisabled) return; // the queue of a disabled endpoint was canceled, so no delivery must be released
     await releaseManual(tx, endpointId, now);
     await callGate(tx, { endpointId, clubId }, now);
   });
@@ -62,7 +62,7 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
     await closeEndpoint(tx, deps.vault, { id: endpointId, clubId }, 'manual', now);
-    await callGate(tx, { endpointId, clubId }, now); // so that its run ends
+    await callGate(tx, { endpointId, clubId }, now); // wakes the gate, so that its run ends
   });
 }
 

@@ -14,13 +14,16 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliv
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
-  /** Recovered deliveries in progress at the same time. */
+  /** The maximum number of recovered deliveries that are in progress at the same time. */
   recoveriesAtATime: 4,
-  /** The largest page of parked deliveries that is released together. Pages begin at 1 and double. */
+  /**
+   * The maximum size of a page of parked deliveries, which are released together. The first page has one delivery, and each page can have
+   * twice the size of the page before.
+   */
   largestPage: 64,
 } as const;
 
-/** The state of the gate, for operators who read its run. Times in Unix milliseconds. */
+/** The state of the gate, for operators who read its run. Times are Unix milliseconds. */
 export type GateStep =
   | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
   | {
@@ -33,7 +36,7 @@ export type GateStep =
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
-      /** The time at which the endpoint is disabled because of its failures, unless a delivery is accepted before. */
+      /** The time at which the endpoint is disabled because of its failures, unless a delivery is accepted before this time. */
       givenUpAt?: number;
     };
 
@@ -46,10 +49,13 @@ export interface GateDeps {
 const dayMs = 86_400_000;
 /** The time between two pages. */
 const pageEveryMs = 1_000;
-/** The time after which the gate checks whether an admitted attempt was lost. Usually the record of the attempt signals the gate. */
+/**
+ * The time after which the gate checks whether an admitted attempt was lost. Usually the gate need not check this, because the record of
+ * the attempt signals the gate.
+ */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** The limit for counts of parked deliveries, which are only informative. */
+/** The limit up to which parked deliveries are counted. These counts are only informative. */
 const maxCounted = 10_000;
 
 /** Makes the next step of the gate. @param now Unix milliseconds */
@@ -89,8 +95,8 @@ const gated = columns(WebhookEndpoint, [
 type GatedEndpoint = RowOf<typeof gated>;
 
 /**
- * Locks the endpoint, which makes the end of the gate safe. Parking locks the row too, so a delivery parks before or after the step,
- * never during it.
+ * Locks the row of the endpoint. A transaction that parks a delivery locks this row too, so it runs before or after the step of the gate.
+ * Without the lock, the gate could end while a delivery is parked.
  */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
@@ -99,7 +105,10 @@ function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | 
 type Doing = Extract<GateStep, { done: false }>['doing'];
 type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
 
-/** Releases the deliveries that may be attempted now. @returns the state of the gate, and when it looks again without a signal */
+/**
+ * Releases the deliveries that may be attempted now.
+ * @returns the state of the gate, and the time at which the gate looks again if no signal arrives
+ */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
     const more = await cancelSome(tx, endpoint.id, new Date(now));
@@ -113,7 +122,10 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
   return own.done ? { done: false, doing: 'recovering', at } : { ...own, at: Math.min(own.at, at) };
 }
 
-/** @returns whether a recovered delivery is in progress or waits; the record of each attempt signals the gate for the next */
+/**
+ * @returns whether a recovered delivery is in progress or waits. The record of each attempt signals the gate, which then releases the next
+ *   recovered delivery
+ */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
     tx,
@@ -137,7 +149,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
     const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
     await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
-      // A parked delivery whose row another transaction holds was skipped.
+      // The statement has skipped a parked delivery whose row another transaction has locked.
       const hasSkipped = (await countWaiting(tx, endpoint.id, usual)) > 0;
       return { done: false, doing: 'idle', at: now + (hasSkipped ? pageEveryMs : dayMs) };
     }
@@ -146,8 +158,8 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
 }
 
 /**
- * Returns whether the admitted delivery is in progress: until its attempt is recorded, its lease has ended, or it is canceled before
- * its attempt.
+ * Returns whether the admitted delivery is in progress. It is in progress until its attempt is recorded, until its lease has ended, or
+ * until it is canceled before its attempt.
  */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
@@ -162,7 +174,7 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 /**
  * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page doubles if at most half of the last page
  * is still in progress, and restarts at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate checks
- * them first. Each step releases at least one delivery, so that parked deliveries do not wait behind a steady stream of new ones.
+ * them first. Each step releases at least one delivery, so that a steady stream of new deliveries cannot block the parked deliveries.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
@@ -193,7 +205,7 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/** SQL: the two kinds of parked deliveries, which are released differently. Each condition has its own index. */
+/** SQL conditions for the two kinds of parked deliveries, which are released differently. Each condition has its own index. */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -229,7 +241,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single delivery is not bulk, because all others wait for its result.
+  // A single delivery is not bulk, because all other parked deliveries wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

@@ -4,10 +4,10 @@ import type { Style } from './html-styles.ts';
 
 /** An open list. */
 export interface OpenList {
-  /** The number of its next item. */
+  /** The number of the list's next item. */
   next: number;
   step: 1 | -1;
-  /** The numbering of its items; undefined if they have no numbers. */
+  /** The numbering of the list's items; undefined if the items have no numbers. */
   form: ListForm | undefined;
 }
 
@@ -97,7 +97,7 @@ function written(number: number, form: ListForm): string {
   }
 }
 
-/** After the last letter come pairs of letters. Numbers below 1 have none. */
+/** After the last letter of the alphabet come pairs of letters. Numbers below 1 have no letters. */
 function inLetters(number: number, letters: string): string {
   let text = '';
   for (let remaining = number; remaining > 0; remaining = Math.floor((remaining - 1) / letters.length))

@@ -2,7 +2,7 @@
 import { elementsIn, textOf, type HtmlElement } from './html-tree.ts';
 import { lowered, raised } from '../raised.policy.ts';
 
-/** Formulas nested deeper than this are read as their letters only. */
+/** If a formula is nested deeper than this, only its letters are read. */
 const deepest = 100;
 
 /** @returns the formula in reading order; the author's alternative text if the formula has no visible letters */
@@ -90,7 +90,7 @@ function whole(element: HtmlElement | undefined, text: string): string {
   return isCompound && !/^[([{|].*[)\]}|]$/su.test(text) ? `(${text})` : text;
 }
 
-/** Characters that are already raised in plain text. */
+/** Characters that plain text already shows raised. */
 const raisedSigns = /^[′″‴°†'"]+$/u;
 
 function up(text: string): string {
@@ -99,7 +99,7 @@ function up(text: string): string {
   return Array.from(text).length === 1 ? `^${text}` : `^(${text})`;
 }
 
-/** Marks over one letter, as combining characters. */
+/** Marks above one letter, written as combining characters. */
 const marks: Readonly<Record<string, string>> = {
   '¯': '\u0304', '‾': '\u0304', '_': '\u0304', '―': '\u0304', '→': '\u20D7', '⃗': '\u20D7', '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303',
   '˜': '\u0303', '.': '\u0307', '˙': '\u0307', '¨': '\u0308',
@@ -125,7 +125,7 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
   return (attributes.get('open') ?? '(') + inside.join('') + (attributes.get('close') ?? ')');
 }
 
-/** Writes lowered and raised scripts alternately behind their base, and after `mprescripts` before it. */
+/** Writes lowered and raised scripts alternately behind their base. Scripts after `mprescripts` are written before the base. */
 function withScripts(element: HtmlElement, depth: number): string {
   const [base, ...scripts] = elementsIn(element);
   const at = scripts.findIndex(({ tag }) => tag === 'mprescripts');

@@ -1,4 +1,6 @@
-/** Names of HTML elements. In a text that is not an HTML file, `<` before any other name is a plain character, as in `List<String>`. */
+/**
+ * Names of HTML elements. If a text is not an HTML file, `<` before any name that is not listed is a plain character, as in `List<String>`.
+ */
 
 const html = `a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br button canvas
   caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer
@@ -15,7 +17,7 @@ const mathml = `annotation annotation-xml maction menclose merror mfenced mfrac 
   mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics`;
 
 const namesIn = (text: string): string[] => text.split(/\s+/);
-/** The content of these elements is not HTML up to their end tag. Without an end tag they are not elements. */
+/** The content of these elements, up to their end tag, is not HTML. Without an end tag they are not elements. */
 const needEnd = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 
 /** @returns the names of elements in this text; with the names of SVG and MathML if the text contains such an element */

@@ -1,4 +1,4 @@
-/** Elements that show something other than their inner text (pictures, form fields, formulas), and elements that show nothing. */
+/** Elements that show something other than their inner text (pictures, form fields, formulas), and elements that a page does not show. */
 import { mathText } from './html-math.ts';
 import { elementsIn, hasWord, ownTextOf, textOf, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -40,7 +40,7 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // A second form of a formula beside its MathML, and the arrow that links from a note back to its mark.
+      // Elements that a page repeats: a second form of a formula beside its MathML, and the arrow that links from a note back to its mark.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -55,7 +55,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words undefined if the picture has no alternative text; empty if the alternative text would only repeat the text */
+/** @param words undefined if the picture has no alternative text; empty if the alternative text would only repeat the text of the page */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
@@ -119,7 +119,7 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/** A drop-down list shows the chosen option (the first if none is chosen). A list that is always open shows all options. */
+/** A drop-down list shows the chosen option (or the first option if none is chosen). A list that is always open shows all options. */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {

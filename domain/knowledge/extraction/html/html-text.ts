@@ -19,7 +19,7 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** Limits the nesting, because a page may nest raised letters without end. */
+/** The maximum depth of nesting. A page may nest raised letters to any depth. */
 const deepestInline = 20;
 
 /** Extracts the sections of an HTML text. @throws Unreadable too_large */
@@ -43,13 +43,16 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** The actions at the end of each open element. */
+  /** For each open element, the action to run at its end. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
   /** Undefined stands for a layout table, or for a table inside a cell that is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
-  /** Texts that change before they join the paragraph, such as texts of cells and raised letters. The innermost text is last. */
+  /**
+   * Texts that change before they join the paragraph, such as texts of cells and raised letters. The innermost text is the last in the
+   * list.
+   */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
   /** The number of a list item, before its first words. */
@@ -124,7 +127,7 @@ class HtmlReader implements Visitor {
     }
   }
 
-  /** Applies the style to the content of the element. @returns the function that ends it */
+  /** Applies the style to the content of the element. @returns the function that ends the effect of the style */
   #look(style: Style): (() => void) | undefined {
     if (style.size === 0) return undefined;
     const before = this.#sight;
@@ -245,7 +248,10 @@ class HtmlReader implements Visitor {
     });
   }
 
-  /** @returns the reading of the letters before it in brackets; only the text of the reading if it continues an earlier reading */
+  /**
+   * @returns the reading in brackets. It follows its letters. A reading that continues an earlier reading is joined to it, in the same
+   *   brackets
+   */
   #reading(text: string): string {
     if (text === '') return '';
     const around = this.#apart.at(-1) ?? this.#paragraph;
@@ -277,7 +283,7 @@ class HtmlReader implements Visitor {
     (this.#apart.at(-1) ?? this.#paragraph).push(text);
   }
 
-  /** @param levels the number of struck-out elements that end here */
+  /** @param levels the number of struck-out elements that end at this position */
   #endStruckOut(levels: number): void {
     this.#struckOut -= levels;
     if (!this.#isStruckOut) return;

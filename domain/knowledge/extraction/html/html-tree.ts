@@ -1,19 +1,19 @@
 /**
- * Builds the tree of HTML elements from the tokens of htmlparser2. It follows the rules of the standard that decide what a reader sees.
- * End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the text's length. The
- * standard's own rules for formatting elements do not guarantee that.
+ * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows those rules of the standard that affect the visible
+ * text. End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the text's length.
+ * The standard's own rules for formatting elements do not guarantee that.
  */
 import { Tokenizer } from 'htmlparser2';
 
 export interface HtmlElement {
-  /** In lower case, also for SVG. */
+  /** The name of the element in lower case, also for elements of SVG. */
   tag: string;
   attributes: ReadonlyMap<string, string>;
   children: (HtmlElement | string)[];
   parent: HtmlElement | undefined;
 }
 
-/** Kinds of elements that another element may close: the nearest open element of each kind. */
+/** The kinds of elements that another element may close. For each kind, an open element refers to the nearest open element. */
 type Kind = 'p' | 'heading' | 'li' | 'dd' | 'option' | 'cell' | 'row' | 'section' | 'table';
 
 /** An open element. */
@@ -23,15 +23,15 @@ interface Open {
   nearest: Readonly<Partial<Record<Kind, Open>>>;
   /** The number of open elements of each name inside the same cell. */
   counts: Map<string, number>;
-  /** Inside SVG or MathML. There `<g/>` is a complete element. */
+  /** Whether the element is inside SVG or MathML. There `<g/>` is a complete element. */
   isForeign: boolean;
 }
 
 interface Rule {
-  /** The kind under which other elements may close it. */
+  /** The kind under which other elements may close this element. */
   is?: Kind;
   closes?: readonly Kind[];
-  /** The kinds of outer elements that nothing inside it may close. */
+  /** The kinds of outer elements that no element inside this element may close. */
   hides?: readonly Kind[];
 }
 
@@ -121,7 +121,7 @@ class TreeBuilder {
     return this.#top.isForeign;
   }
 
-  /** @param isWhole whether it is written as `<tag/>` */
+  /** @param isWhole whether the tag is written as `<tag/>` */
   start(name: string, attributes: ReadonlyMap<string, string>, isWhole: boolean): void {
     const tag = name === 'image' && !this.#top.isForeign ? 'img' : name;
     const isForeign = tag === 'svg' || tag === 'math' || this.#top.isForeign;
@@ -190,7 +190,7 @@ class TreeBuilder {
 }
 
 export interface Visitor {
-  /** @returns whether to visit its content */
+  /** @returns whether to visit the content of the element */
   enter(element: HtmlElement): boolean;
   text(text: string, parent: HtmlElement): void;
   leave(element: HtmlElement): void;
@@ -229,7 +229,7 @@ export function elementsIn(element: HtmlElement): HtmlElement[] {
   return element.children.filter((child) => typeof child !== 'string');
 }
 
-/** Whether the attribute contains one of these words. */
+/** Whether the value of the attribute contains one of these words. */
 export function hasWord(element: HtmlElement, attribute: string, words: readonly string[]): boolean {
   const value = element.attributes.get(attribute);
   return value !== undefined && value.split(/\s+/).some((word) => words.includes(word));

@@ -5,12 +5,12 @@ import { paragraphTextsIn } from './drawing-text.ts';
 
 interface Series {
   name: string;
-  /** The meaning of the values, by index. */
+  /** The name of the category of each value, by the index of the value. */
   categories: ReadonlyMap<number, string>;
   values: readonly ReadonlyMap<number, string>[];
 }
 
-/** @param root of a chart's part, of either kind @returns no blocks if no values are stored */
+/** @param root the root of a chart's part, of either kind @returns the blocks of the chart; an empty list if the chart stores no values */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';
   const chart = childOf(root, isExtended ? 'cx:chart' : 'c:chart');
@@ -50,7 +50,7 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Words of outer levels apply to all points up to the next word of the same level. */
+/** Reads the points of a series or of its categories. Words of outer levels apply to all points up to the next word of the same level. */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));
@@ -132,7 +132,7 @@ const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**
  * @param format Excel's number format, such as `0.0%` or `d/m/yyyy`
- * @returns a percentage with its digits, a date as `2027-05-31`, any other number as stored but without floating-point noise
+ * @returns a percentage with its digits, a date as `2027-05-31`, any other number as it is stored, but without floating-point noise
  */
 function formatted(text: string, format: string, is1904: boolean): string {
   const number = Number(text);

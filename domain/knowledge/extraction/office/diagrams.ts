@@ -6,7 +6,10 @@ import { paragraphTextsIn } from './drawing-text.ts';
 /** Points that only control the layout of other points. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
-/** @param root of a diagram's data part @returns a row for each paragraph. A node's paragraphs come before its children's paragraphs */
+/**
+ * @param root the data part of a diagram
+ * @returns a row for each paragraph. The paragraphs of a node come before the paragraphs of its children
+ */
 export function diagramBlocks(root: XmlElement): Block[] {
   const points = new Map(
     [...childrenOf(childOf(root, 'dgm:ptLst'), 'dgm:pt')]

@@ -5,8 +5,8 @@ import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual inherited properties for runs that do not set them, the nearest first
- * @param options.onUnmapped called when an unknown sign is left out
+ * @param options.usual the inherited properties, which apply to runs that do not set them; the nearest is first
+ * @param options.onUnmapped is called when an unknown sign is left out
  */
 export function paragraphText(
   paragraph: XmlElement,
@@ -37,7 +37,7 @@ function fontOf(properties: XmlElement | undefined, text: string): string {
   return (isOneSign ? font('a:sym') : undefined) ?? font('a:latin') ?? '';
 }
 
-/** @param baseline in thousandths of a percent, or as a percentage */
+/** @param baseline the value in thousandths of a percent, or with a percent sign */
 function riseOf(baseline: string | undefined): Rise | undefined {
   const raisedBy = Number.parseFloat(baseline ?? '0');
   return raisedBy > 0 ? 'up' : raisedBy < 0 ? 'down' : undefined;
@@ -64,7 +64,7 @@ export function alternativeText(properties: XmlElement | undefined): string {
   return fileName.test(text) ? '' : text;
 }
 
-/** The form of an alternative text in a passage. */
+/** Writes an alternative text in the form that passages use. */
 export function pictureWords(alternative: string): string {
   return ` [Picture: ${alternative}] `;
 }

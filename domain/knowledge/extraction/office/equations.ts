@@ -1,6 +1,6 @@
 /**
- * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. They use Unicode's
- * linear format, which Word itself reads and writes.
+ * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The result has Unicode's linear
+ * format, which Word itself reads and writes.
  */
 import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { lowered, raised } from '../raised.policy.ts';
@@ -13,7 +13,7 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/** The written form of each structure. An element without a form is written as its content. */
+/** The written form of each structure. An element that is not in this list is written as its content. */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,
@@ -108,7 +108,7 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/** In an equation each letter has a meaning: `xᵉ` must not become `xe`. In normal text, raised words may lose their form. */
+/** In an equation each letter has a meaning: `xᵉ` must not become `xe`. In normal text, the form of raised words matters less. */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);

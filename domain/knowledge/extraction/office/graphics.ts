@@ -7,10 +7,10 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** The blocks of each part, by the id with which the document names it. */
+/** The blocks of each part, by the id that the document uses for the part. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
-/** Elements that show a chart or a diagram: the attribute that names the part, and its reader. */
+/** The elements that show a chart or a diagram. Each has the attribute that names the part, and the function that reads the part. */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
   'cx:chart': { id: 'r:id', read: chartBlocks },

@@ -1,6 +1,6 @@
 /** The numbers of lists in the formats of office programs. The names of formats are Word's (ST_NumberFormat). */
 
-/** Digits of decimal systems, by the code point of their zero. */
+/** The digits of decimal systems. Each system is given by the code point of its zero. */
 const zeros: Record<string, number> = {
   decimalFullWidth: 0xff10,
   decimalFullWidth2: 0xff10,
@@ -9,7 +9,7 @@ const zeros: Record<string, number> = {
   arabicIndic: 0x0660,
 };
 
-/** Letters that are counted in alphabetical order. */
+/** Letters that number items in alphabetical order. */
 const alphabets: Record<string, string> = {
   hebrew2: 'אבגדהוזחטיכלמנסעפצקרשת',
   arabicAlpha: 'أبتثجحخدذرزسشصضطظعغفقكلمنهوي',
@@ -33,7 +33,7 @@ const alphabets: Record<string, string> = {
   decimalEnclosedParen: '⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇',
   decimalEnclosedFullstop: '⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛',
 };
-/** A number beyond the last sign is written in plain digits. For example, this format has no circled sign for 21. */
+/** A number beyond the last sign is written in plain digits. For example, the format of circled numbers has no sign for 21. */
 const endsWithItsSigns = /^(?:decimalEnclosed|ideographEnclosed)/;
 
 /** The ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
@@ -51,7 +51,7 @@ const counted: Record<string, string> = {
 /** In these formats ten has no "one" before it: 十, not 一十. */
 const leavesOneOut = /^(?:chineseCounting|taiwanese|japaneseCounting|koreanCounting)/;
 
-/** Digits one after another: 二〇. */
+/** Writes one digit after another, as in 二〇. */
 const positional: Record<string, string> = {
   ideographDigital: '〇一二三四五六七八九',
   japaneseDigitalTenThousand: '〇一二三四五六七八九',
@@ -83,10 +83,10 @@ const latin = 'abcdefghijklmnopqrstuvwxyz';
 
 /**
  * @param number of the item
- * @param format Word's name; an unknown format counts as decimal
- * @param options.language of the document, for numbers in words
- * @param options.pattern of the format `custom`: its first items, such as `001, 002, ...`
- * @returns the number without the text around it; empty for `none` and `bullet`
+ * @param format the name of the format in Word; an unknown format counts as decimal
+ * @param options.language the language of the document, for numbers in words
+ * @param options.pattern the first items of the format `custom`, such as `001, 002, ...`
+ * @returns the number, without the text around the number; empty for `none` and `bullet`
  */
 export function formatNumber(
   number: number,

@@ -1,4 +1,4 @@
-/** An Office Open XML file: its parts and the relations between them. */
+/** Reads an Office Open XML file: its parts and the relations between them. */
 import {
   contentTypesPart,
   mainPartOf,
@@ -11,7 +11,7 @@ import type { Archive } from '../archive.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { BrokenPart, Unreadable } from '../unreadable.ts';
 
-/** The usual names of the main part. */
+/** The usual names of the main part of a file. */
 const usualParts = ['word/document.xml', 'ppt/presentation.xml'];
 
 export interface MainPart {
@@ -41,7 +41,7 @@ export class OfficeFile {
     return { name, root: await this.part(name) };
   }
 
-  /** @throws BrokenPart, also if the part is absent; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart, if the part is broken or absent; Unreadable too_large, file_corrupt */
   async part(name: string): Promise<XmlElement> {
     const text = await this.#archive.text(name);
     if (text === undefined) throw new BrokenPart();
@@ -50,7 +50,8 @@ export class OfficeFile {
 
   /**
    * Reads a secondary part.
-   * @returns undefined if it cannot be read, with a warning @throws Unreadable too_large, file_corrupt
+   * @returns undefined if the part cannot be read, which also adds a warning
+   * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {
     try {
@@ -70,7 +71,8 @@ export class OfficeFile {
   }
 
   /**
-   * The single part of a kind, such as `styles`, that belongs to the main part. Without relations it is found by its usual name.
+   * Finds the single part of a kind, such as `styles`, that belongs to the main part. If the file has no relations, the part is found by
+   * its usual name.
    * @returns undefined if the part is absent or cannot be read
    */
   async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {

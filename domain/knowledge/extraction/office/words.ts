@@ -7,7 +7,7 @@ export type Rise = 'up' | 'down';
 interface Piece {
   text: string;
   rise?: Rise | undefined;
-  /** The reading of the words: furigana. */
+  /** The reading of the words (furigana). */
   reading?: string;
 }
 
@@ -26,7 +26,7 @@ export class Words {
     this.add(noteMark(mark));
   }
 
-  /** Adds words with their reading above them. Consecutive such words form one word. */
+  /** Adds words with their reading above them. Consecutive words with readings form one word. */
   read(text: string, reading: string): void {
     const last = this.#pieces.at(-1);
     if (last?.reading === undefined) this.#pieces.push({ text, reading });
@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added, which are then forgotten. If all of them are raised, none is written as raised. */
+  /** @returns all words that were added, and removes them from this object. If all words are raised, they are written as normal words. */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -60,9 +60,9 @@ const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
- * @param font in which the text is shown
- * @returns the letters for the signs that the font shows. Unknown signs are left out, and `isWhole` is then false.
- *   A private-use character in another font is read as a sign of Symbol.
+ * @param font the font in which the text is shown
+ * @returns the letters for the signs that the font shows. Unknown signs are left out, and `isWhole` is then false. A private-use character
+ *   in any other font is read as a sign of the font Symbol.
  */
 export function signsOf(text: string, font: string): { text: string; isWhole: boolean } {
   let isWhole = true;

@@ -1,6 +1,6 @@
 /**
- * Detects tables without lines, and columns of prose, by words that are below each other. Columns of prose have many long lines. Cells
- * are short or leave empty space.
+ * Detects tables without drawn lines, and columns of prose. Their words are below each other. Columns of prose have many long lines, but
+ * cells are short or leave empty space.
  */
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -8,7 +8,7 @@ import type { Row } from './blocks.ts';
 
 export interface Region {
   segments: readonly Segment[];
-  /** The rows of a table; undefined for columns of prose. */
+  /** The rows of the table. Undefined if the region has columns of prose. */
   rows?: Row[];
   /** The lines of prose, column by column. */
   lines?: Line[];
@@ -43,7 +43,7 @@ export function alignedRegions(segments: readonly Segment[]): Region[] {
   return regions;
 }
 
-/** @returns the segments at each height, from the top down */
+/** @returns the segments grouped by their height, from the top down */
 function levelsOf(segments: readonly Segment[]): Level[] {
   const levels: Level[] = [];
   for (const segment of segments.toSorted((a, b) => b.y - a.y)) {
@@ -55,7 +55,7 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/** The maximum number of divisions of a run. After each division its columns are searched again. */
+/** The maximum number of divisions of a run. After each division, the columns of each part are searched again. */
 const maxDivisions = 3;
 
 /** Divides a run at a line that spans several columns. */
@@ -89,7 +89,7 @@ function withoutTail(run: readonly Level[]): Level[] {
   return far < 0 ? [...run] : run.slice(0, far);
 }
 
-/** @returns the columns of the rows with the usual number of cells; none if they overlap */
+/** @returns the columns of the rows with the usual number of cells; an empty list if the columns overlap */
 function columnsOf(run: readonly Level[]): Column[] {
   const counts = new Map<number, number>();
   for (const { segments } of run)
@@ -187,12 +187,14 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 }
 
 /**
- * In letter sizes. The lines of a cell are not farther apart than this. Segments that are nearer than a line are beside each other,
- * centred in their cells.
+ * Distances in letter sizes. `line` is the maximum distance between two lines of a cell. Segments that are nearer than `beside` are in the
+ * same row, although centring has moved one of them.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
-/** Whether a line continues the cells of the row before, by wrapped words or beside the lines of another cell. */
+/**
+ * Whether a line continues the cells of the previous row, because its words are wrapped or because it is beside the lines of another cell.
+ */
 function goesOn(
   before: Level,
   level: Level,
@@ -202,7 +204,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // The first cell of a line begins a row, unless the cell is at the foot of the row.
+  // A line with words in its first cell begins a new row, unless this cell is at the foot of the row.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -210,7 +212,7 @@ function goesOn(
   return shared.every((at) => isWrapped(row[at]?.at(-1), cells[at]?.[0], columns[at], columns[at + 1]));
 }
 
-/** Whether the first word of a line did not fit at the end of the line before. */
+/** Whether the first word of a line did not fit at the end of the previous line. */
 function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Column): boolean {
   if (!last || !segment || !column || (!next && !last.text.includes(' '))) return false;
   const room = next ? next.x - segment.size : column.right - segment.size * 0.5;
@@ -219,7 +221,7 @@ function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Co
   return last.right + width > room;
 }
 
-/** A cell over several columns is repeated in each of them. */
+/** Finds the number of columns of each cell. The words of a cell over several columns are repeated in each column. */
 function spanned(cells: Segment[][], columns: readonly Column[]): { segments: Segment[]; colspan: number }[] {
   const result: { segments: Segment[]; colspan: number }[] = [];
   for (let at = 0; at < cells.length;) {

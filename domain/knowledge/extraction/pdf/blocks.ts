@@ -13,9 +13,9 @@ export interface Row {
 }
 
 export type Block =
-  /** Lines without other information than their positions, which show where paragraphs and headings begin. */
+  /** Lines about which only the positions are known. The positions show where paragraphs and headings begin. */
   | { kind: 'lines'; lines: Line[] }
-  /** One paragraph, or a row of a list. */
+  /** The lines of one paragraph, or of one row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }
   | { kind: 'heading'; level: number; lines: Line[] }
   | { kind: 'table'; rows: Row[] }

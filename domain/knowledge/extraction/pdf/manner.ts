@@ -1,4 +1,4 @@
-/** The usual sizes and distances of a document, by which paragraphs and headings are recognized. */
+/** The usual sizes and distances of a document, which help to recognize paragraphs and headings. */
 import type { Block } from './blocks.ts';
 import type { Line } from './letters/pdf-lines.ts';
 import { wordsOf, type Words } from './letters/words.ts';
@@ -8,7 +8,7 @@ export interface Manner {
   size: number;
   /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
-  /** Sizes of headings, the largest first. */
+  /** The sizes of headings. The largest size is first. */
   headingSizes: readonly number[];
   /** Whether the file itself marks headings. */
   hasTaggedHeadings: boolean;

@@ -7,16 +7,19 @@ export interface Notes {
   starts: ReadonlyMap<Line, string>;
 }
 
-/** The mark of a note, which may touch its first word. */
+/** The mark of a note at the beginning of a line. The first word of the note may follow without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/** If the letters have the size of the text, a number with a full stop begins a list item instead. */
+/**
+ * The mark of a note whose letters have the size of the text. The mark has no full stop, because a number with a full stop would begin a
+ * list item.
+ */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** Notes have smaller letters, and a wider gap to the text above, in letter sizes. */
+/** Notes have letters that are smaller than the text by this factor, and a gap of this many letter sizes to the text above. */
 const smaller = 0.96;
 const wideGap = 1.8;
 
-/** @param lines of a page, from the top down @param size of most letters of the document */
+/** @param lines the lines of a page, from the top down @param size the size of most letters of the document */
 export function notesOf(lines: readonly Line[], size: number): Notes {
   const raised = new Set(lines.flatMap(raisedIn));
   const starts = new Map<Line, string>();
@@ -54,7 +57,7 @@ function markOf(
   return undefined;
 }
 
-/** @returns the line with marked notes: `45 [1]` and `[1] The note` */
+/** @returns the line, with brackets around the marks of notes: `45 [1]` and `[1] The note` */
 export function withNotes(line: Line, { marks, starts }: Notes): Line {
   const marked = lineOf(line.segments.map((segment) => ({ ...segment, text: textOf(segment.parts, marks) })));
   const mark = starts.get(line);

@@ -5,7 +5,7 @@ import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { ruledTables } from './ruled-tables.ts';
 
-/** A table with mostly right-to-left words has its first column at the right. */
+/** A table with mostly right-to-left words has its first column on the right. */
 function inReadingOrder(rows: Row[]): Row[] {
   const letters = rows.flatMap(({ cells }) => cells.flatMap(({ lines }) => lines.map(({ text }) => text))).join('');
   const [right, left] = [/[\p{Script=Arabic}\p{Script=Hebrew}]/gu, /\p{Script=Latin}/gu].map(
@@ -15,7 +15,7 @@ function inReadingOrder(rows: Row[]): Row[] {
   return rows.map((row) => ({ ...row, cells: row.cells.toReversed() }));
 }
 
-/** @param lines in the order of the file; a table or column stands at its first line */
+/** @param lines the blocks in the order of the file. A table or column is at the position of its first line */
 export function blocksOf(lines: readonly Line[], rules: readonly Box[]): Block[] {
   const segments = lines.flatMap((line) => line.segments);
   const ruled = ruledTables(segments, rules);

@@ -1,4 +1,7 @@
-/** Writes the blocks of a page into sections: paragraphs and headings from lines, tables, and alternative texts of pictures. */
+/**
+ * Writes the blocks of a page into sections. Lines become paragraphs and headings. Tables and the alternative texts of pictures are also
+ * written.
+ */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder, type TableHeader } from '../table.ts';
 import { lengthOf } from '../text.policy.ts';
@@ -9,7 +12,7 @@ import type { Line } from './letters/pdf-lines.ts';
 import { joined, type Words } from './letters/words.ts';
 
 /**
- * @param earlier the header of a table at the end of the previous page, which may continue here
+ * @param earlier the header of a table at the end of the previous page; the table may continue on this page
  * @returns the header of the table at the end of this page
  * @throws Unreadable too_large
  */
@@ -86,14 +89,14 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** In letter sizes: lines that are farther apart than this are separate paragraphs. */
+/** A distance in letter sizes. Lines that are farther apart are separate paragraphs. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // The next line is higher on the page: it is another column, into which a sentence may continue.
+  // The next line is higher on the page, so it is in another column. A sentence may continue in that column.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);

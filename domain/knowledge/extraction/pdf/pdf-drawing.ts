@@ -1,25 +1,25 @@
 /**
- * The drawing of a PDF page from the operator list of pdf.js: positions of letters, pictures, and the lines of tables. Coordinates are
- * points of the page as shown, from its lower left corner.
+ * Reads the drawing of a PDF page from the operator list of pdf.js: positions of letters, pictures, and the lines of tables. Coordinates
+ * are points of the page as shown, from its lower left corner.
  */
 import { letterOf, textOfString, type FontCodes } from './letters/pdf-letters.ts';
 
-/** A letter, or several letters as one shape. */
+/** A letter, or several letters that are drawn as one shape. */
 export interface Glyph {
   text: string;
   x: number;
-  /** The baseline of its line. */
+  /** The baseline of the letter's line. */
   y: number;
   /** The distance to the next letter. */
   width: number;
   size: number;
-  /** The direction to the next letter in degrees: 0 to the right, 90 up. */
+  /** The direction to the next letter in degrees. 0 means to the right, and 90 means upwards. */
   angle: number;
-  /** The id of its marked content. */
+  /** The id of the marked content that contains the letter. */
   mark: number | undefined;
-  /** The file marks it as a header, a footer or a decoration. */
+  /** Whether the file marks the letter as part of a header, a footer or a decoration. */
   isArtifact: boolean;
-  /** Drawn without a visible shape, as scanners draw recognized letters. */
+  /** Whether the letter is drawn without a visible shape. Scanners draw recognized letters like this. */
   isUnseen: boolean;
 }
 
@@ -78,23 +78,23 @@ export interface PageSource {
   fontOf: (name: string) => Font | undefined;
   /** Whether this optional content is visible. */
   isShown: (optional: unknown) => boolean;
-  /** The codes of fonts on earlier pages. More codes are added with each page. */
+  /** The codes of fonts on earlier pages. Each page adds its codes. */
   codes: Map<string, FontCodes>;
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** Marked content, with the properties of the content around it. */
+/** Marked content, with the properties that it has from the content around it. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
   isHidden: boolean;
-  /** The text that replaces its letters according to the file, and the first of these letters. */
+  /** The text by which the file replaces the letters of the content, and the first of these letters. */
   spoken?: { text: string; glyph?: Glyph } | undefined;
 }
 
 const identity: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** @returns the matrix that applies `inner` first */
+/** @returns the product of the matrices, which applies `inner` first */
 function times(outer: Matrix, inner: ArrayLike<number>): Matrix {
   const [a, b, c, d, e, f] = outer;
   const [p = 1, q = 0, r = 0, s = 1, t = 0, u = 0] = Array.from(inner);
@@ -113,7 +113,7 @@ interface State {
   rise: number;
   mode: number;
   isWhite: boolean;
-  /** Since the state was saved, a matrix was set or a shape was drawn. */
+  /** Whether a matrix was set after the state was saved. `hasDrawn` says whether a shape was drawn. */
   isPlaced: boolean;
   hasDrawn: boolean;
 }
@@ -163,7 +163,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** Inside masks, in which letters are invisible. */
+  /** The depth of nested masks. Letters inside masks are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -372,7 +372,7 @@ function newCodes(): FontCodes {
   };
 }
 
-/** The file itself draws the letters of such fonts, in its own units. */
+/** The letters of such fonts are drawings in the file, which use their own units. */
 function type3Size({ bbox = [], fontMatrix = [] }: Font, size: number): number {
   const height = Math.abs((bbox[3] ?? 0) - (bbox[1] ?? 0)) * Math.abs(fontMatrix[3] ?? 0.001) * Math.abs(size);
   const isUsual = height > Math.abs(size) * 0.3 && height < Math.abs(size) * 3;

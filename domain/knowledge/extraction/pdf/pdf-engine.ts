@@ -10,7 +10,7 @@ const canvas = '@napi-rs/canvas';
 
 /**
  * pdf.js returns the letters of a file, but not their replacement text in the file (ActualText). This text contains vowel signs, joiners
- * and ligatures without a code of their own. So one line of pdf.js is changed when it is loaded.
+ * and ligatures without a code of their own. So this module changes one line of pdf.js when it loads pdf.js.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',
@@ -21,7 +21,7 @@ const markedContent = {
 /** Receives the warnings of pdf.js while a document is read. */
 let onWarning: (message: string) => void = () => {};
 
-/** Loads pdf.js without its canvas, which is native code. */
+/** Loads pdf.js without its canvas package, because that package is native code. */
 async function loadEngine(): Promise<Engine> {
   // oxlint-disable-next-line no-console -- pdf.js reports warnings only here
   console.warn = (message: unknown) => onWarning(String(message));
@@ -48,7 +48,7 @@ async function loadEngine(): Promise<Engine> {
   }
 }
 
-/** Holds the character maps of fonts that are not embedded, and the widths of the standard fonts. */
+/** This folder holds the character maps of fonts that are not embedded, and the widths of the standard fonts. */
 const files = path.dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 
 let engine: Promise<Engine> | undefined;
@@ -59,9 +59,9 @@ export async function loadPdfEngine(): Promise<Engine> {
 }
 
 /**
- * @param bytes transferred: pdf.js may take them over
+ * @param bytes the bytes of the file. They are transferred, so pdf.js may take them over
  * @param warned receives the warnings of pdf.js, until another document is opened
- * @throws the error of pdf.js about the file
+ * @throws the the error of pdf.js about the file
  */
 export async function openPdf(
   bytes: Uint8Array,
@@ -77,7 +77,7 @@ export async function openPdf(
     cMapPacked: true,
     standardFontDataUrl: path.join(files, 'standard_fonts', path.sep),
     maxImageSize: 0, // no picture is decoded
-    fontExtraProperties: true, // shows whether codes have several bytes, and the codes of letters
+    fontExtraProperties: true, // loads the properties that show the codes of letters, and whether codes have several bytes
     useSystemFonts: false,
     useWasm: false,
   }).promise;

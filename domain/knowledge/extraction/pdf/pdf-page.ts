@@ -13,9 +13,9 @@ import { taggedBlocks, type TagNode } from './tagged-blocks.ts';
 
 export interface Page {
   blocks: Block[];
-  /** Lines in directions other than the main one. */
+  /** Lines in directions other than the main direction. */
   asides: Line[];
-  /** Pictures without alternative text, as far as the page tells. */
+  /** The number of pictures without alternative text, as far as the page contains this information. */
   pictures: Picture[];
   warnings: SourceWarningCode[];
   /** The number of characters. */
@@ -26,7 +26,7 @@ export interface PdfReader {
   readPage: (number: number) => Promise<Page>;
 }
 
-/** @returns a reader of the document's pages, one after another */
+/** @returns a function that reads the pages of the document, one after another */
 export async function pdfReader(document: PDFDocumentProxy): Promise<PdfReader> {
   const { OPS: ops, AnnotationMode } = await loadPdfEngine();
   const optional = await document.getOptionalContentConfig();
@@ -123,7 +123,7 @@ function showsSomething({ pictures, shapes }: Drawing): boolean {
   return pictures.length > 0 || shapes >= manyShapes;
 }
 
-/** In points and in shares of the page. Smaller pictures are ornaments. */
+/** The minimum size of a picture, in points and as a share of the page. Smaller pictures are ornaments. */
 const leastSide = 36;
 const leastShare = 0.01;
 

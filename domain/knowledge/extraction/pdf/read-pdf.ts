@@ -13,17 +13,18 @@ import { notesOf, withNotes } from './notes.ts';
 import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
- * @param bytes transferred: the reader may take them over
+ * @param bytes the bytes of the file. They are transferred, so the reader may take them over
  * @param options.onPage called with the number of pages read and the number of all pages
- * @param options.pages from 1, in order: only these are read; all if absent
- * @returns the number of pages of the file @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
+ * @param options.pages the pages to read, from 1 and in order; if absent, all pages are read
+ * @returns the number of pages of the file
+ * @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
 export async function readPdf(
   bytes: Uint8Array,
   into: SectionBuilder,
   { onPage, pages: wanted }: PageOptions,
 ): Promise<number> {
-  // pdf.js reports an encrypted part as broken.
+  // pdf.js reports an encrypted part of a file as a broken part.
   const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
   let isPageBroken = false;
   const warned = (message: string) => (isPageBroken ||= isBroken(message));
@@ -49,7 +50,7 @@ export async function readPdf(
   return numPages;
 }
 
-/** Whether pdf.js reports that it dropped the rest of a page. */
+/** Whether the warning of pdf.js says that it dropped the rest of a page. */
 function isBroken(message: string): boolean {
   return message.includes('getOperatorList - ignoring errors');
 }
@@ -96,7 +97,7 @@ function withNoteMarks(blocks: readonly Block[], size: number): Block[] {
 
 type PlacedPicture = Page['pictures'][number];
 
-/** @returns whether a picture stands at the same position on half of the pages: a logo or a background */
+/** @returns whether the picture is at the same position on half of the pages. Then it is a logo or a background */
 function usualPictures(pages: readonly Page[]): (picture: PlacedPicture) => boolean {
   const keyOf = ({ x, y, width, height }: PlacedPicture) => [x, y, width, height].map(Math.round).join(' ');
   const counts = new Map<string, number>();

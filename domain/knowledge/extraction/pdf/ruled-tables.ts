@@ -3,9 +3,9 @@ import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
-/** The largest distance between lines that meet, in points. */
+/** The maximum distance, in points, between two lines that still count as meeting. */
 const slack = 3;
-/** A page with more lines is a drawing. To compare all pairs of its lines would take too long. */
+/** The maximum number of lines. A page with more lines is a drawing, and a comparison of all pairs of its lines would take too long. */
 const maxRules = 1_500;
 
 export interface RuledTable {
@@ -13,7 +13,7 @@ export interface RuledTable {
   rows: Row[];
 }
 
-/** @returns the tables with at least two columns and words in two cells */
+/** @returns the tables that have at least two columns, and words in at least two cells */
 export function ruledTables(segments: readonly Segment[], rules: readonly Box[]): RuledTable[] {
   if (rules.length > maxRules) return [];
   return connected(rules).flatMap((group) => {
@@ -111,7 +111,7 @@ function tableIn(rules: readonly Box[], segments: readonly Segment[]): RuledTabl
   return filled >= 2 && isWide ? { segments: within, rows: result } : undefined;
 }
 
-/** @returns lines from the top down, each from left to right */
+/** @returns the lines from the top down, each from left to right */
 export function linesOfCell(segments: readonly Segment[]): Line[] {
   const lines: Segment[][] = [];
   for (const segment of segments.toSorted((a, b) => b.y - a.y)) {

@@ -1,4 +1,4 @@
-/** The visible values of a page's annotations: form values, and text on the page. Comments are not visible. */
+/** Reads the visible values of a page's annotations: form values, and text on the page. Comments are not visible. */
 import type { Line, Segment } from './letters/pdf-lines.ts';
 import { lineOf } from './letters/pdf-lines.ts';
 
@@ -27,7 +27,7 @@ export interface Annotation {
 
 const flags = { invisible: 1, hidden: 2, noView: 32 } as const;
 
-/** @param place maps the page's coordinates to the text's @returns the visible lines of each annotation, by its id */
+/** @param place maps the coordinates of the page to the coordinates of the text @returns the visible lines of each annotation, by its id */
 export function shownValues(
   annotations: readonly Annotation[],
   place: (x: number, y: number) => readonly [number, number],
@@ -86,7 +86,7 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/** Joins lines of values to lines at the same height, and inserts all other lines by their height. */
+/** Joins each line of values to the line at the same height. A line of values without such a line is inserted by its height. */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

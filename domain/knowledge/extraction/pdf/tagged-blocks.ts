@@ -25,11 +25,11 @@ export interface TaggedPage {
 
 const inline = new Set('Span Link Reference Em Strong Quote Code NonStruct Private Lbl Sub Annot Form Ruby RB Warichu WT WP BibEntry Formula'.split(' ')); // prettier-ignore
 const notes = new Set(['Note', 'FENote']);
-/** Small letters above other letters, which show their reading. */
+/** Roles of small letters above other letters. The small letters show how to read the other letters. */
 const readings = new Set(['RT', 'RP']);
 const headings = /^(?:H([1-6])?|Title)$/;
 
-/** A structure is used only if it covers at least this share of the letters. */
+/** The structure of a page is used only if it covers at least this share of the letters. */
 const leastCovered = 0.9;
 const annotationPrefix = 'pdfjs_internal_id_';
 
@@ -50,7 +50,7 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // Form values outside the structure have only their positions.
+  // For form values outside the structure, only their positions are known.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;
@@ -67,12 +67,12 @@ function markOf(id: string): number {
   return Number(id.slice(id.lastIndexOf('_mc') + 3));
 }
 
-/** In points: smaller pictures are ornaments. */
+/** The minimum size of a picture, in points. Smaller pictures are ornaments. */
 const leastPicture = 30;
 
 class TagReader {
   readonly blocks: Block[] = [];
-  /** The annotations and marked contents that the structure has used. */
+  /** The annotations and the marked content that the structure has used. */
   readonly used = new Set<string>();
   /** The number of pictures without alternative text. */
   untold = 0;
@@ -118,7 +118,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The first block inside an item continues the line of its number or bullet.
+    // The first block inside a list item continues the line with the number or bullet of the item.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);

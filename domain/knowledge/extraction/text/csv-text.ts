@@ -4,12 +4,12 @@ import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
 const delimiters = [',', ';', '\t', '|'] as const;
-/** Characters at the beginning that show which delimiter the file uses. */
+/** The number of characters at the beginning of the file from which the delimiter is detected. */
 const sample = 50_000;
 
 /** @throws Unreadable too_large */
 export function readCsv(text: string, into: SectionBuilder): void {
-  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // tells Excel the delimiter
+  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // this line tells Excel the delimiter
   const content = text.slice(line.length);
   const delimiter = said ?? delimiterOf(content.slice(0, sample));
   const table = new TableBuilder();
@@ -20,7 +20,10 @@ export function readCsv(text: string, into: SectionBuilder): void {
   table.end(into);
 }
 
-/** @returns the delimiter with which most of the first rows have the same number of fields, and the most fields */
+/**
+ * @returns the delimiter with which the largest number of the first rows have the same number of fields. If delimiters are equal in this,
+ *   the delimiter with the most fields
+ */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
   for (const delimiter of delimiters) {
@@ -34,7 +37,7 @@ function delimiterOf(head: string): string {
   return best.delimiter;
 }
 
-/** A quote that is never closed would join all later rows to one field. In such a text quotes are ordinary characters. */
+/** A quote that is never closed would join all later rows to one field. So if a quote is never closed, quotes are ordinary characters. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
   try {

@@ -22,7 +22,7 @@ function hasLink(text: string): boolean {
   return false;
 }
 
-/** Searches back at most to the previous `]`, so that each character is read once. */
+/** Searches backwards, at most to the previous `]`, so that each character is read only once. */
 function hasLabelBefore(text: string, end: number): boolean {
   for (let at = end - 1; at >= 0 && end - at <= longestLabel + 1; at--) {
     const character = text[at];
@@ -32,7 +32,7 @@ function hasLabelBefore(text: string, end: number): boolean {
   return false;
 }
 
-/** @returns the position of the first `)` or white space; the end of the text if there is none */
+/** @returns the position of the first `)` or white space; the end of the text if neither follows */
 function endOfAddress(text: string, start: number): number {
   closing.lastIndex = start;
   return closing.exec(text)?.index ?? text.length;

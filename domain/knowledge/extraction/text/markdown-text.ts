@@ -13,7 +13,7 @@ const { escapeHtml } = markdown.utils;
 /** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** The last line that was searched without success, for each end of a formula. */
+  /** For each end sign of a formula, the last line that was searched without success. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -27,7 +27,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
   readHtml(html, into);
 }
 
-/** A line inside front matter, in YAML or TOML. */
+/** Matches a line of front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
 /** Separates front matter, between lines of `---` or `+++`, from the text. Readers see only its title. */
@@ -76,7 +76,7 @@ function beginsWithElement(line: string, names: ReadonlySet<string>): boolean {
   return name === undefined ? !line.startsWith('<?') : names.has(name.toLowerCase());
 }
 
-/** Tags whose names are not HTML elements are words. */
+/** Tags whose names are not HTML elements are read as words. */
 function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
   return content.replace(/<(?:\?|\/?([a-z][^\s/>]*))/gi, (tag, name: string | undefined) =>
     name !== undefined && names.has(name.toLowerCase()) ? tag : `&lt;${tag.slice(1)}`,
@@ -113,7 +113,10 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
   return formulaSigns.find(([begin]) => text.startsWith(begin, at)) ?? [];
 }
 
-/** A `$` touches the formula, and no digit follows the second `$`. So "$5 or 10 $" is not a formula. @returns -1 if there is no end */
+/**
+ * Finds the end of a formula. A `$` must touch the formula, and no digit may follow the second `$`. So "$5 or 10 $" is not a formula.
+ * @returns -1 if the formula has no end
+ */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
   const { src, pos } = state;
   const failedPositions = unended.get(state) ?? new Map<string, number>();
@@ -126,7 +129,7 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** The position from which the search failed, for each end sign of a formula. */
+/** For each end sign of a formula, the position from which the search for it failed. */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** A formula over several lines. */
@@ -174,7 +177,7 @@ markdown.renderer.rules['note_mark'] = (tokens, at) =>
 const unspaced =
   /[\p{Script=Han}\p{Script=Hira}\p{Script=Kana}\p{Script=Bopo}\p{Script=Hang}\u3000-\u303f\uff01-\uff60]/u;
 
-/** In scripts without spaces, emphasis may begin and end beside a full stop: `**重要。**次`. */
+/** Allows emphasis to begin and end beside a full stop in scripts without spaces: `**重要。**次`. */
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
     const delimiters = super.scanDelims(start, canSplitWord);

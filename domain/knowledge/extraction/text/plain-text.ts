@@ -12,9 +12,9 @@ import { Unreadable } from '../unreadable.ts';
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
-  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // no encoding uses more bytes per character
+  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // no encoding uses more bytes for one character
   const text = new TextDecoder(encoding).decode(bytes);
-  // Files of unknown formats contain many bytes that are no letters. Texts contain hardly any.
+  // The share of bytes that are not letters. Files of unknown formats contain many such bytes, but texts contain hardly any.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
     throw new Unreadable('unsupported_type');
   return text;
@@ -44,7 +44,7 @@ function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** @returns the encoding that a page declares in the bytes in which browsers look for it */
+/** @returns the encoding that a page declares in its first bytes, which browsers search too */
 function saidEncoding(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
@@ -69,7 +69,8 @@ const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-va
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * The kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a link.
+ * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
+ * link.
  * @param says the announced media type. An announced plain text or table is never another kind
  */
 export function kindOfText(text: string, says: string | null): TextKind {
@@ -83,9 +84,12 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/** Longer lines were broken because they were full. Shorter lines are lines of a list, a poem or an address. */
+/**
+ * The minimum length of a full line. A longer line was broken because it was full. A shorter line is a line of a list, a poem or an
+ * address.
+ */
 const shortestFullLine = 50;
-/** Lines that are longer than this are paragraphs. */
+/** The maximum length of a line. A longer line is a whole paragraph. */
 const longestLine = 200;
 
 /** Empty lines separate paragraphs. Lines that were not broken because of their length stay separate. @throws Unreadable too_large */
@@ -127,12 +131,12 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** In columns of the screen. An East Asian letter needs two columns. */
+/** Returns the width of a text in columns of the screen. An East Asian letter needs two columns. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/** Includes the space before the word. A line may break before any East Asian letter. */
+/** Returns the width of the first word with the space before it. A line may break before any East Asian letter. */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

@@ -7,17 +7,17 @@ import type { SectionBuilder, Seconds } from '../sections.ts';
 export interface Cue {
   fromMs: number;
   toMs: number;
-  /** The position on the picture in WebVTT, such as `line:0 align:start`; mostly empty. */
+  /** The position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. It is usually empty. */
   settings: string;
-  /** Its lines in WebVTT: with WebVTT tags, and `&amp;` for `&`. */
+  /** The lines of the cue in the form of WebVTT: with WebVTT tags, and `&amp;` instead of `&`. */
   text: string;
 }
 
 const subtitleRules = {
   maxCues: 20_000,
-  /** Characters in a cue's lines. */
+  /** The maximum number of characters in the lines of a cue. */
   maxCueText: 5_000,
-  /** Cues may end this much after the video, because players differ in how they measure its length. */
+  /** The maximum time by which cues may end after the video, because players measure the length of a video differently. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -32,7 +32,7 @@ export type SubtitleProblem =
   | 'beyond_the_end'
   | 'text_too_long';
 
-/** Thrown for the first fault. */
+/** The error for the first fault of a file. */
 export class BadSubtitles extends Error {
   readonly problem: SubtitleProblem;
   /** From 1. */
@@ -46,8 +46,8 @@ export class BadSubtitles extends Error {
 }
 
 /**
- * @param file WebVTT if it begins with that word, else SRT
- * @param durationMs of the video or sound; null if it is unknown
+ * @param file the text of the file: WebVTT if it begins with the word WEBVTT, or else SRT
+ * @param durationMs the duration of the video or sound; null if it is unknown
  * @throws BadSubtitles
  */
 export function parseSubtitles(file: string, durationMs: number | null): Cue[] {
@@ -86,9 +86,9 @@ function endOfBlock(lines: readonly string[], from: number): number {
   return at;
 }
 
-/** @param first line of the block, from 1 @returns undefined for a cue without words, as in some SRT files */
+/** @param first the first line of the block, counted from 1 @returns undefined for a cue without words, which some SRT files contain */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
-  // A name or a number may stand before the times.
+  // A name or a number may be in the line before the times.
   const timesIndex = block[0]?.includes('-->') ? 0 : 1;
   const times = block[timesIndex];
   if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(timesIndex, block.length - 1));
@@ -111,7 +111,7 @@ function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: 
   return { cue: { fromMs, toMs, settings: keptSettings, text }, line };
 }
 
-/** `1:02:03.004` or `02:03,004`: hours are optional, and SRT uses a comma. */
+/** Reads a time such as `1:02:03.004` or `02:03,004`. Hours are optional, and SRT uses a comma. */
 function timeOf(text: string): number | undefined {
   const match = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
   if (!match) return undefined;
@@ -130,7 +130,10 @@ function checkOrder(
     throw new BadSubtitles('beyond_the_end', line);
 }
 
-/** SRT has some HTML tags and positions such as `{\an8}`. Bold, italic and underlined letters stay. */
+/**
+ * Converts the words of an SRT cue. SRT has some HTML tags, and positions such as `{\an8}`. Only the tags for bold, italic and underlined
+ * letters stay.
+ */
 function fromSrt(text: string): string {
   return text
     .replace(/\{\\[a-z]+\d*\}/gi, '')
@@ -166,7 +169,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** The longest sentence for a citation, in characters and milliseconds. */
+/** The maximum length of a sentence for a citation, in characters and milliseconds. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
 /** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;
@@ -197,7 +200,7 @@ export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
 const withoutBlanks =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}、。！？]/u;
 
-/** Whether two texts join without a space, as in Chinese, Japanese or Thai. */
+/** Whether two texts are joined without a space, as in Chinese, Japanese or Thai. */
 function hasNoBlanks(before: string, after: string): boolean {
   return withoutBlanks.test(before.slice(-1)) && withoutBlanks.test(after.slice(0, 1));
 }

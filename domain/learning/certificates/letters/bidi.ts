@@ -17,8 +17,8 @@ const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rt
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
- * Rules P2 and P3: the first letter with a strong direction, outside isolates, decides.
- * @param otherwise for a text without such a letter
+ * Rules P2 and P3: the first letter with a strong direction outside isolates decides the direction of the text.
+ * @param otherwise the direction of a text without such a letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {
   let depth = 0;
@@ -33,7 +33,8 @@ export function baseDirectionOf(text: string, otherwise: Direction): Direction {
 }
 
 /**
- * Rule L2: from the highest level to the lowest odd level, reverses each sequence of at least that level.
+ * Applies rule L2. For each level from the highest to the lowest odd level, it reverses every sequence of parts whose level is at least
+ * this level.
  * @returns the parts in visual order, from left to right
  */
 export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {

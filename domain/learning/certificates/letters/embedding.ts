@@ -4,10 +4,10 @@ import { subsetFont } from './subset.ts';
 
 /** A font of one PDF. */
 export interface EmbeddedFont {
-  /** Its name in content streams. */
+  /** The name of the font in content streams. */
   readonly id: string;
   /**
-   * A glyph has several codes if it shows different characters, so that readers extract exactly the written text.
+   * A glyph has several codes if it shows different characters, so that PDF readers extract exactly the written text.
    * @param width in ems
    * @returns a code from 1
    */
@@ -17,18 +17,18 @@ export interface EmbeddedFont {
 interface Code {
   glyph: number;
   text: string;
-  /** In thousandths of an em. */
+  /** The width in thousandths of an em. */
   width: number;
 }
 
 /** The fonts of one PDF. */
 export interface EmbeddedFonts {
   of(font: LoadedFont): EmbeddedFont;
-  /** Writes all fonts; called once, before the PDF ends. */
+  /** Writes all fonts. Call this function once, before the PDF ends. */
   write(): void;
 }
 
-/** @param pdf whose first page uses the fonts */
+/** @param pdf the document whose first page uses the fonts */
 export function embedFontsIn(pdf: PDFKit.PDFDocument): EmbeddedFonts {
   const embeddedFonts = new Map<string, EmbeddedFont & { write(): void }>();
   return {
@@ -90,7 +90,7 @@ function endedRef(pdf: PDFKit.PDFDocument, data: object, stream?: Uint8Array): P
   return ref;
 }
 
-/** Six letters that mark a subset, and the font's own name. */
+/** The name of the font: six letters that mark a subset, and the font's own name. */
 function nameOf({ face, file }: LoadedFont, id: string): string {
   const letters = Array.from(id.slice(1).padStart(5, '0'), (digit) => String.fromCharCode(65 + Number(digit)));
   const name = face.getName(6, 'en') || file.key;
@@ -107,7 +107,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
   return {
     Type: 'FontDescriptor',
     FontName: name,
-    // Flags: symbolic, because the codes follow no standard; fixed pitch; italic.
+    // The flags of a font: symbolic, because the codes follow no standard; fixed pitch; italic.
     Flags: 4 + (isFixed ? 1 : 0) + (angle === 0 ? 0 : 64),
     FontBBox: [36, 38, 40, 42].map((offset) => thousandths(head.getInt16(offset))),
     ItalicAngle: angle,
@@ -126,7 +126,7 @@ function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   return new DataView(table.slice().buffer);
 }
 
-/** Two bytes per code, from 0. */
+/** The map from codes to glyphs. Each code has two bytes, and the first code is 0. */
 function glyphMap(codes: readonly Code[]): Uint8Array {
   const map = Buffer.alloc(2 * (codes.length + 1));
   codes.forEach(({ glyph }, index) => map.writeUInt16BE(glyph, 2 * (index + 1)));
@@ -162,7 +162,7 @@ end
 end`;
 }
 
-/** @returns a code in the form of content streams */
+/** @returns the code in the form that content streams use */
 export function hex(code: number): string {
   return code.toString(16).padStart(4, '0');
 }

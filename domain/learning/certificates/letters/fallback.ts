@@ -7,17 +7,17 @@ export interface FontSpan {
   start: number;
   end: number;
   font: LoadedFont;
-  /** Whether no font has this letter: a box replaces it. */
+  /** Whether no font has this letter, so that a box replaces the letter. */
   isMissing: boolean;
 }
 
-/** Replaces a letter that no font has. Every DejaVu font has it. */
+/** This character replaces a letter that no font has. Every DejaVu font has this character. */
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** These characters change the look of other letters, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
-/** People expect a picture for these characters, although some text fonts have them, too. */
+/** People expect a picture for these characters, although some text fonts also contain them. */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 
 /**
@@ -48,7 +48,7 @@ async function chooseForParts(segment: string, start: number, families: readonly
   return spans;
 }
 
-/** @param previous the font of the letter before. Characters without a glyph use it too */
+/** @param previous the font of the previous letter. Characters without a glyph also use this font */
 async function findFont(
   segment: string,
   families: readonly Family[],

@@ -7,22 +7,22 @@ const require = createRequire(import.meta.url);
 
 /** One file of one weight, for HarfBuzz. */
 export interface FontFile {
-  /** Identifies the file and its weight: a key of caches. */
+  /** Identifies the file and its weight. Caches use it as their key. */
   readonly key: string;
   readonly path: string;
   /** Value of the `wght` axis; absent for a file without axes. */
   readonly weight?: number;
 }
 
-/** A family in one weight: a single file, or slices that each have some code points. */
+/** A font family in one weight. It is a single file, or several slices that contain different code points. */
 export interface Family {
   readonly name: string;
   /**
-   * Files that may contain a letter for a code point, best first. Only the cmap of a file shows whether it does.
+   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether it does.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /** All files of the family, each with its code points. A single file has no ranges, and is searched for all code points. */
+  /** All files of the family, each with its code points. A single file has no ranges, so it is searched for all code points. */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
@@ -65,7 +65,7 @@ export function isInRanges(ranges: readonly Range[], codePoint: number): boolean
 
 const dejavu = (name: string) => wholeFont('dejavu-fonts-ttf', `ttf/${name}.ttf`);
 const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_400Regular.ttf');
-/** The fonts with the most letters. Every style ends with them, so that all styles print the same letters. */
+/** The fonts with the most letters. Every style has these fonts at the end of its list, so that all styles print the same letters. */
 const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
 
 /** The regional forms of Han characters, in the order in which they are tried after the preferred form. */
@@ -110,7 +110,7 @@ const styles = {
 export type Style = keyof typeof styles;
 export const styleNames = Object.keys(styles) as Style[];
 
-/** @returns the families in which a letter is searched, best first */
+/** @returns the families in which a letter is searched, with the best family first */
 export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readonly Family[] {
   const { usual, scripts, han: forms, wide } = styles[style];
   const inOrder = [han, ...hanForms.filter((form) => form !== han)].flatMap((form) => forms.get(form) ?? []);
@@ -118,7 +118,7 @@ export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readon
   return isEmoji ? [emoji, ...letters] : [...letters, emoji];
 }
 
-/** @returns whether it is the emoji font, whose space is as wide as a picture */
+/** @returns whether the file is the emoji font, whose space is as wide as a picture */
 export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }

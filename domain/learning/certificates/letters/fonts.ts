@@ -15,14 +15,16 @@ export interface LoadedFont {
   readonly unitsPerEm: number;
 }
 
-/** A file in memory, one per weight. */
+/** A font file in memory, in one weight. */
 interface LoadedFile {
   bytes: Uint8Array;
   face: hb.Face;
   fonts: Map<string, LoadedFont>;
 }
 
-/** Bytes of unpacked files in memory. The names of a club need few of the slices, which have 40 MB together. */
+/**
+ * The maximum number of bytes of unpacked files in memory. All slices together have 40 MB, but the names of a club need only a few of them.
+ */
 const keptBytes = 12 * 1_048_576;
 const loadedFiles = new LRUCache<string, LoadedFile>({
   maxSize: keptBytes,
@@ -37,7 +39,7 @@ export async function loadFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(loaded, file);
 }
 
-/** @returns the font, without caching it */
+/** @returns the font. This function does not cache it */
 export async function readFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(await readFontFile(file.path), file);
 }

@@ -7,7 +7,8 @@ const hangul = /\p{Script=Hangul}/u;
 const regions: Record<string, HanForm> = { Jpan: 'jp', Kore: 'kr', Hant: 'tc' };
 
 /**
- * A text with kana is Japanese, a text with Hangul is Korean. Otherwise the language decides, and simplified forms are the default.
+ * A text with kana is Japanese, and a text with Hangul is Korean. For any other text the language decides. Simplified forms are the
+ * default.
  * @param language BCP 47
  */
 export function hanFormOf(text: string, language: string): HanForm {

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { shapeLine, type PreparedText } from './shaping.ts';
 
-/** The package has no types. `position`: a possible line break, in UTF-16 units. */
+/** The package has no types of its own. `position` is a possible line break, in UTF-16 units. */
 type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
 const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
 
@@ -30,7 +30,7 @@ function breaksIn(text: string): number[] {
 
 /**
  * Fills lines one after another. A word that is longer than a line is broken between two letters.
- * @param width of a line, in ems
+ * @param width the maximum width of a line, in ems
  */
 export function breakIntoLines(prepared: PreparedText, width: number): Line[] {
   const { text } = prepared;
@@ -52,7 +52,10 @@ function fits(prepared: PreparedText, from: number, to: number, width: number): 
   return shapeLine(prepared, from, end).width <= width;
 }
 
-/** A binary search: a longer line is wider. @returns the last position that fits, or undefined */
+/**
+ * The function uses a binary search, because a longer line is always wider.
+ * @returns the last position at which the line still fits, or undefined
+ */
 function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {
   const after = places.filter((at) => at > from);
   let [low, high] = [0, after.length];

@@ -1,10 +1,10 @@
 /** Detects letters that certificates cannot print. It loads no font, and uses the code points of the fonts' cmaps (CERT-5). */
 import { printedCodePoints } from './printed-code-points.ts';
 
-/** First and last code points alternately, ascending. */
+/** The first and the last code point of each range alternate, in ascending order. */
 const bounds = readBounds(printedCodePoints);
 
-/** @param written distances between the bounds, in base 36 */
+/** @param written the distances between consecutive bounds, in base 36 */
 function readBounds(written: string): Uint32Array {
   let last = 0;
   return Uint32Array.from(written.split(' '), (distance) => (last += Number.parseInt(distance, 36)));

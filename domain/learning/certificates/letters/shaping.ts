@@ -11,14 +11,14 @@ import { scriptOf } from './scripts.ts';
 /** A glyph of a line. Measures are in ems, for a font size of 1. */
 export interface PlacedGlyph {
   font: LoadedFont;
-  /** The run of the text to which it belongs. */
+  /** The run of the text to which the glyph belongs. */
   run: Run;
   glyph: number;
-  /** The x of its origin, from the start of the line. */
+  /** The x coordinate of the glyph's origin, from the start of the line. */
   x: number;
   /** Above the baseline. */
   y: number;
-  /** The width in the font, without the changes that shaping makes. */
+  /** The width of the glyph in the font, without the changes that shaping makes. */
   width: number;
   /** The characters that the glyph shows, in logical order; empty if earlier glyphs show all of them. */
   text: string;
@@ -38,7 +38,7 @@ export interface PreparedText {
   runs: Run[];
 }
 
-/** @param text in form NFC, of one paragraph; `direction` is the paragraph's */
+/** @param text the text in form NFC, with one paragraph. `direction` is the direction of this paragraph */
 export async function prepareText(
   text: string,
   { style, language, direction }: { style: Style; language: string; direction: Direction },
@@ -76,11 +76,11 @@ export function shapeLine(prepared: PreparedText, from: number, to: number): { g
 /** One shared buffer: HarfBuzz frees a buffer only during garbage collection of JavaScript. */
 const buffer = new hb.Buffer();
 
-/** @returns the x of the end of the run, in ems */
+/** @returns the x coordinate of the end of the run, in ems */
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // The letters on both sides of the run decide the form of Arabic letters at its ends.
+  // Passes the letters on both sides of the run, because they decide the form of Arabic letters at its ends.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
@@ -90,7 +90,7 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
   buffer.setFlags(hb.BufferFlag.REMOVE_DEFAULT_IGNORABLES | hb.BufferFlag.DO_NOT_INSERT_DOTTED_CIRCLE);
   hb.shape(font.font, buffer);
   const positions = buffer.getGlyphPositions();
-  // Only characters that need no glyph, such as a filler, may be without one.
+  // Only characters that need no glyph, such as a filler, may be without a glyph.
   const shaped = buffer
     .getGlyphInfos()
     .map(({ codepoint, cluster }, index) => ({ glyph: codepoint, cluster: isMissing ? start : cluster, index }))
@@ -117,9 +117,9 @@ interface Clustered {
 
 /**
  * Divides the characters of each cluster among its glyphs, so that the glyphs in order contain the whole text. Marks get no characters,
- * because their letter has them. In right-to-left text one glyph gets all characters in reverse order. PDF readers read a line from left
- * to right, and reverse right-to-left text character by character.
- * @param glyphs from left to right
+ * because their letter has them. In right-to-left text one glyph gets all characters in reverse order. The reason is that PDF readers read
+ * a line from left to right, and then reverse right-to-left text character by character.
+ * @param glyphs the glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
   const texts: string[] = glyphs.map(() => '');
@@ -130,7 +130,7 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // In form NFD, a vowel that surrounds its consonant is two characters.
+    // Uses form NFD, in which a vowel that surrounds its consonant consists of two characters.
     const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
     const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
     if (isBackwards) clusterText.reverse();

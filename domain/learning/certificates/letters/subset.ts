@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { LoadedFont } from './fonts.ts';
 
-/** Part of the platform, but missing in Node's types. */
+/** WebAssembly is part of the platform, but Node's types do not declare it. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: unknown };

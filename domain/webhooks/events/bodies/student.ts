@@ -1,4 +1,4 @@
-/** The data of `student.created`, `.updated` and `.removed`, and the student in every other body. */
+/** The data of `student.created`, `.updated` and `.removed`, and the data of the student in every other body. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import type { DataReader, SubjectStudent } from './reading.ts';
 

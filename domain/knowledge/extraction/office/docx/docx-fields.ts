@@ -1,9 +1,9 @@
-/** Fields of a Word file. A field has an instruction between its begin and its separator, and a visible result after the separator. */
+/** Fields of a Word file. A field has an instruction between its beginning and its separator, and a visible result after the separator. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /** For each open field, the outermost first: whether its result has begun. */
+  /** For each open field, whether its result has begun. The outermost field is first. */
   #open: boolean[] = [];
 
   /** Whether the following content is visible. */
@@ -23,8 +23,8 @@ export class DocxFields {
   }
 
   /**
-   * Closes fields whose instruction has no end in its paragraph. This is a mistake of the writing program, and the rest of the document
-   * is visible.
+   * Closes fields whose instruction has no end in its paragraph. Such a field is a mistake of the program that wrote the file, so the rest
+   * of the document must stay visible.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

@@ -7,7 +7,7 @@ export type NoteKind = 'footnote' | 'endnote';
 
 export interface Note {
   kind: NoteKind;
-  /** Empty if the note's own text begins with the mark. */
+  /** The mark of the note. Empty if the note's own text begins with the mark. */
   mark: string;
   contents: XmlElement;
 }
@@ -26,7 +26,10 @@ export class Notes {
   readonly #marks: Record<NoteKind, Marks>;
   #referred: Note[] = [];
 
-  /** @param parts of the file; undefined if absent @param sections `w:sectPr`, the last one of the document */
+  /**
+   * @param parts the part of the file with the notes; undefined if it is absent
+   * @param sections the last `w:sectPr` of the document
+   */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>
       new Map([...childrenOf(parts[kind], `w:${kind}`)].map((note) => [note.attributes['w:id'] ?? '', note]));
@@ -47,14 +50,14 @@ export class Notes {
 
   /**
    * @param reference `w:footnoteReference` or `w:endnoteReference`
-   * @returns the mark of the note; undefined if the next words are the mark
+   * @returns the mark of the note; undefined if the text after the reference is the mark
    */
   refer(kind: NoteKind, reference: XmlElement, hasOwnMark: boolean): string | undefined {
     const id = reference.attributes['w:id'] ?? '';
     const contents = this.#contents[kind].get(id);
     const mark = hasOwnMark ? undefined : this.#nextMark(kind);
     if (contents) this.#referred.push({ kind, mark: mark ?? '', contents });
-    this.#contents[kind].delete(id); // each note is read once
+    this.#contents[kind].delete(id); // each note is read only once
     return mark;
   }
 
@@ -68,7 +71,9 @@ export class Notes {
     for (const marks of Object.values(this.#marks)) if (marks.restartsInSections) marks.count = 0;
   }
 
-  /** @returns the notes whose references were read, and whose text was not returned yet. The function returns each note once */
+  /**
+   * @returns the notes whose references were read, if the function has not returned them before. The function returns each note only once
+   */
   take(kind: NoteKind): Note[] {
     const pendingNotes = this.#referred.filter((note) => note.kind === kind);
     this.#referred = this.#referred.filter((note) => note.kind !== kind);

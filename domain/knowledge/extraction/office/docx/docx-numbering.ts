@@ -10,9 +10,12 @@ interface Level {
   pattern: string;
   /** The written form, such as `%1.%2)`. `%1` is the number of the first level. */
   text: string;
-  /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
+  /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space always follows. */
   isClose: boolean;
-  /** An item of a level up to this level, counted from 1, restarts the count. 0 means never; undefined means any higher level. */
+  /**
+   * An item of this level or of a higher level restarts the count. Levels are counted from 1. 0 means that no item restarts the count.
+   * Undefined means that an item of any higher level restarts it.
+   */
   restart: number | undefined;
   /** Whether all numbers in the pattern are written as decimal digits. */
   isDecimal: boolean;
@@ -21,7 +24,7 @@ interface Level {
 }
 
 interface List {
-  /** Lists with the same counter continue each other's count. */
+  /** If two lists have the same counter, one continues the count of the other. */
   counter: string;
   levels: ReadonlyMap<number, Level>;
   starts: ReadonlyMap<number, number>;
@@ -34,12 +37,12 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** The number of the last item of each level, by counter. */
+  /** For each counter, the number of the last item of each level. */
   readonly #counts = new Map<string, (number | undefined)[]>();
-  /** Lists and levels whose start value was already used. */
+  /** The lists and levels whose start value was already used. */
   readonly #begun = new Set<string>();
 
-  /** @param root of numbering.xml, or undefined */
+  /** @param root the root of numbering.xml, or undefined */
   constructor(root: XmlElement | undefined, styles: Styles) {
     for (const element of childrenOf(root, 'w:abstractNum'))
       this.#abstract.set(element.attributes['w:abstractNumId'] ?? '', element);
@@ -49,7 +52,7 @@ export class Numbering {
 
   /**
    * Counts the paragraph.
-   * @returns the number before the paragraph with a space behind; empty for a bullet; undefined outside lists
+   * @returns the number before the paragraph, followed by a space; empty for a bullet; undefined if the paragraph is in no list
    */
   next(properties: XmlElement | undefined): string | undefined {
     const listLevel = this.#styles.listPlace(properties);
@@ -79,7 +82,7 @@ export class Numbering {
     const counter = valueOf(number, 'w:abstractNumId') ?? '';
     const abstract = this.#abstract.get(counter);
     if (!number || !abstract) return undefined;
-    // A list may refer to a style for its levels, which refers to another list.
+    // A list may take its levels from a style. This style refers to another list.
     const linked = this.#styles.listOfStyle(valueOf(abstract, 'w:numStyleLink') ?? '');
     const base = linked !== undefined && hops < 5 ? this.#readList(linked, hops + 1) : undefined;
     const levels = new Map(base?.levels);
@@ -114,7 +117,7 @@ function readLevel(level: XmlElement): Level {
   };
 }
 
-/** The sign of a bullet is not read. A bullet with words, as in `Note:`, is read. */
+/** Omits the sign of a bullet, but reads a bullet with words, such as `Note:`. */
 const wordsOfBullet = /\p{L}{2}/u;
 
 function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {

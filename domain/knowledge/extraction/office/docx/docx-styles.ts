@@ -4,7 +4,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 /** The list and level of a style or a paragraph. */
 export interface ListPlace {
   list: string;
-  /** From 0; undefined if only the list's own levels define it. */
+  /** The level, from 0. Undefined if only the levels of the list itself define it. */
   level: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Styles {
   /** The language of the document, such as `pt-BR`. */
   readonly language: string;
 
-  /** @param root of styles.xml, or undefined */
+  /** @param root the root of styles.xml, or undefined */
   constructor(root: XmlElement | undefined) {
     for (const style of childrenOf(root, 'w:style')) {
       const { 'w:styleId': id = '', 'w:type': type = '', 'w:default': isDefault = '' } = style.attributes;
@@ -46,7 +46,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style and its base styles, the nearest first, each style once */
+  /** @returns the style and its base styles. The nearest style is first, and each style occurs once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);
@@ -86,7 +86,9 @@ export class Styles {
     return undefined;
   }
 
-  /** The nearest value of a property: from the letters' own properties, their style, or the paragraph's style. */
+  /**
+   * Returns the nearest value of a property. It comes from the letters' own properties, from their style, or from the paragraph's style.
+   */
   ofLetters(run: XmlElement | undefined, paragraph: XmlElement | undefined, name: string): XmlElement | undefined {
     const own = childOf(run, name);
     if (own) return own;
@@ -114,7 +116,7 @@ export class Styles {
 }
 
 function placeIn(list: string, level: number | undefined, style: string | undefined) {
-  return list === '0' ? undefined : { list, level, style }; // list 0 removes a paragraph from its style's list
+  return list === '0' ? undefined : { list, level, style }; // list 0 means that the paragraph is not in the list of its style
 }
 
 export function valueOf(element: XmlElement | undefined, name: string): string | undefined {

@@ -20,7 +20,7 @@ export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => v
   const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
   const marksFirst = Boolean(showsFirst) && styles.hasHeaderRow(valueOf(childOf(table, 'w:tblPr'), 'w:tblStyle'));
   const rows: Row[] = [];
-  /** Cells that may span the next row, by first column. */
+  /** Cells that may also span the next row, by their first column. */
   let above = new Map<number, Cell>();
   for (const row of elementsIn(table, 'w:tr')) {
     const properties = childOf(row, 'w:trPr');
@@ -60,7 +60,7 @@ function isContinued(merge: XmlElement | undefined): boolean {
   return merge !== undefined && merge.attributes['w:val'] !== 'restart';
 }
 
-/** The rows of a table or the cells of a row, also inside grouping elements. */
+/** The rows of a table or the cells of a row, including those inside grouping elements. */
 function* elementsIn(element: XmlElement, name: 'w:tr' | 'w:tc'): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (child.name === name) yield child;

@@ -50,12 +50,12 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside the paragraph. */
+  /** The blocks that float beside the paragraph, such as text boxes. */
   after: Block[];
   hasHidden: boolean;
 }
 
-/** Names of elements that are not text of the document. Elements with properties are not text either. */
+/** Names of elements that are not text of the document. Elements that contain properties are not text either. */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
 
@@ -94,7 +94,7 @@ class DocxReader {
     if (open) yield* this.#end(open);
   }
 
-  /** Paragraphs, tables and similar blocks, also inside grouping elements. */
+  /** Reads paragraphs, tables and similar blocks, including those inside grouping elements. */
   *#blockElements(container: XmlElement | undefined): Generator<XmlElement> {
     for (const child of childrenOf(container)) {
       if (passedOver.has(child.name) || this.#isPlaceholder(child)) continue;
@@ -103,7 +103,10 @@ class DocxReader {
     }
   }
 
-  /** Whether the next paragraph continues this line: its end is deleted or hidden, or it is a drop cap. */
+  /**
+   * Whether the next paragraph continues the line of this paragraph. It does if the end of this paragraph is deleted or hidden, or if this
+   * paragraph is a drop cap.
+   */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
     if (childOf(end, 'w:del') || childOf(end, 'w:moveFrom')) return true;
@@ -130,7 +133,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // A frame around paragraphs, with one cell in each row, is not a table for readers.
+    // For readers, a frame with one cell in each row is not a table. It only surrounds paragraphs.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -228,7 +231,7 @@ class DocxReader {
     return [...descendantsOf(childOf(ruby, name), 'w:t')].map((one) => textOf(one)).join('');
   }
 
-  /** A picture, a chart, or shapes with words. */
+  /** Reads a picture, a chart, or shapes with words. */
   #readDrawing(drawing: XmlElement, open: OpenParagraph): void {
     if (drawing.name === 'w:object') return this.#into.warn('part_skipped');
     const frame = childOf(drawing, 'wp:inline') ?? childOf(drawing, 'wp:anchor');
@@ -296,12 +299,12 @@ class DocxReader {
 }
 
 /**
- * Some programs move letters of normal size by a few half points to improve the look. From this distance on, letters count as raised or
- * lowered.
+ * Some programs move letters of normal size by a few half points to improve the look. Letters count as raised or lowered if they move at
+ * least this distance.
  */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters may be smaller than their neighbours */
+/** @param hasOwnSize whether the letters have their own size, which may be smaller than the size of their neighbours */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

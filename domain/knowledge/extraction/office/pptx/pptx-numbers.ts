@@ -2,7 +2,7 @@
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { formatNumber } from '../number-formats.policy.ts';
 
-/** Word's format for each scheme name that begins like this. */
+/** The beginnings of the names of PowerPoint's schemes, each with Word's name of the format. */
 const formats: readonly (readonly [string, string])[] = [
   ['alphaLc', 'lowerLetter'],
   ['alphaUc', 'upperLetter'],
@@ -26,13 +26,13 @@ const bullets = new Set(['a:buNone', 'a:buChar', 'a:buBlip', 'a:buAutoNum']);
 
 /** Counts the paragraphs of one text. */
 export class SlideNumbers {
-  /** The open list of each level, and the number of its last item. */
+  /** For each level, the open list and the number of its last item. */
   #open: ({ list: string; last: number } | undefined)[] = [];
 
   /**
    * @param paragraph `a:p` with words
-   * @param usual inherited properties of the paragraph, the nearest first
-   * @returns the number with a space behind; empty if there is none
+   * @param usual the inherited properties of the paragraph, with the nearest first
+   * @returns the number, followed by a space; empty if the paragraph has no number
    */
   next(paragraph: XmlElement, usual: readonly XmlElement[]): string {
     const level = Number(childOf(paragraph, 'a:pPr')?.attributes['lvl'] ?? '0') || 0;

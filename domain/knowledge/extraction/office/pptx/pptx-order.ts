@@ -1,4 +1,4 @@
-/** The reading order of a slide's shapes: the file's order, which screen readers use, but from top to bottom within a column. */
+/** The reading order of a slide's shapes: the order of the file, which screen readers use, but from top to bottom within a column. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
 
@@ -9,19 +9,22 @@ interface Box {
   height: number;
 }
 
-/** Each shape is compared with all others. Slides with more shapes keep the order of the file. */
+/**
+ * The maximum number of shapes that are ordered, because each shape is compared with all others. Slides with more shapes keep the order of
+ * the file.
+ */
 const mostCompared = 400;
 
 /**
  * A shape above another shape of the same column is read first. Other shapes keep the order of the file.
- * @param shapes with a position on the slide or in the layout
+ * @param shapes shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {
   if (shapes.length > mostCompared) return [...shapes];
   const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
   while (unordered.length > 0) {
-    // There is always such a shape: no shape is above the shape that begins highest.
+    // At least one such shape always exists, because no shape is above the shape that begins highest.
     const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
     for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }

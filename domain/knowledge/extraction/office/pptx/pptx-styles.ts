@@ -42,8 +42,8 @@ export class SlideStyles {
 
   /**
    * @param paragraph `a:p`
-   * @param around the text that contains it, and its shape's placeholder (`p:ph`)
-   * @returns its properties, the nearest first
+   * @param around the text that contains the paragraph, its layout, and the placeholder of its shape (`p:ph`)
+   * @returns the properties of the paragraph, with the nearest first
    */
   ofParagraph(
     paragraph: XmlElement,

@@ -47,7 +47,7 @@ export async function readPptx(
   return slides.length;
 }
 
-/** Shapes that repeat on every slide or are not text of the slide. */
+/** Kinds of shapes that repeat on every slide, or that are not text of the slide. */
 const furniture = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const titles = new Set(['title', 'ctrTitle']);
 
@@ -128,7 +128,7 @@ class SlideReader {
     if (texts.length === 0 && childOf(shape, 'p:spPr', 'a:blipFill')) this.#readPicture(shape, content, properties);
   }
 
-  /** @param body `p:txBody` or `a:txBody` @returns its paragraphs with words, with the numbers of lists */
+  /** @param body `p:txBody` or `a:txBody` @returns the paragraphs that have words, each with its number if it is in a list */
   #textsOf(body: XmlElement | undefined, layout: Layout, place?: XmlElement): string[] {
     const numbers = new SlideNumbers();
     const onUnmapped = () => this.#into.warn('letters_unmapped');

@@ -9,11 +9,11 @@ export interface Direction {
   glyphs: Glyph[];
   /** Transforms the page's coordinates to the coordinates of these letters. */
   place: Place;
-  /** The direction is parallel to no side of the page, as usually in a watermark. */
+  /** Whether the direction is not parallel to a side of the page, as is usual for a watermark. */
   isSlanted: boolean;
 }
 
-/** In degrees: the rotation of a page that was scanned at a slight angle. */
+/** The maximum rotation, in degrees, of a page that was scanned at a slight angle. */
 const askew = 6;
 
 /** @returns the directions, by descending number of letters */

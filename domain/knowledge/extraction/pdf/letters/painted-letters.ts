@@ -5,7 +5,7 @@ import { isHan, isKana } from './pdf-letters.ts';
 /** A letter whose line runs from left to right. */
 export type Letter = Pick<Glyph, 'text' | 'x' | 'y' | 'width' | 'size'>;
 
-/** Keeps one of two letters that are painted with a small offset, to look bold or to have a shadow. */
+/** Keeps only one of two equal letters that are painted with a small offset. Such letters look bold or have a shadow. */
 export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   const nearest = 0.12;
   const painted = new Map<string, Letter>();
@@ -26,7 +26,7 @@ export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   }
 }
 
-/** Drops small kana above other letters, which show their reading (ruby). */
+/** Drops small kana above other letters. Such kana show the reading of these letters (ruby). */
 export function withoutReadings(letters: Iterable<Letter>): Letter[] {
   const all = [...letters];
   const step = 4;

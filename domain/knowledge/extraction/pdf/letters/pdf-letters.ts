@@ -1,9 +1,9 @@
 /** Maps the letters of a PDF's fonts to letters of text. */
 
-/** The codes of a font that were seen so far. */
+/** The codes of a font that have occurred so far. */
 export interface FontCodes {
   see: (unicode: string, code: number | undefined) => void;
-  /** The file does not map its codes to letters. */
+  /** Whether the file does not map the codes of the font to letters. */
   readonly isUnmapped: boolean;
 }
 
@@ -15,7 +15,7 @@ const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
 /** Letter shapes with their own codes: ligatures, forms of Arabic and Hebrew, vertical signs, Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** Codes of TeX's bitmap fonts, which have no names: the Cork encoding. */
+/** Codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**
@@ -48,7 +48,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Whether the mark is above or below the letter before it. */
+/** Whether the text consists of marks, which are above or below the letter before them. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }
@@ -62,7 +62,7 @@ export function textOfString(raw: string): string {
   return raw;
 }
 
-/** Kana, which show the reading of other letters above them. */
+/** Kana. Small kana above other letters show how to read these letters. */
 export function isKana(text: string): boolean {
   return /^[\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(text);
 }

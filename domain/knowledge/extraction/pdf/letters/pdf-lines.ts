@@ -5,13 +5,15 @@ import { isMark, isRightToLeft, isUnspaced } from './pdf-letters.ts';
 import { isMostlyRightToLeft, logical } from './right-to-left.ts';
 import { lowered, noteMark, raised } from '../../raised.policy.ts';
 
-/** A part of a line without a wide gap: a line of prose, or the words of a cell. Measures are in points, in the text's coordinates. */
+/**
+ * A part of a line without a wide gap: a line of prose, or the words of a cell. Measures are in points and in the coordinates of the text.
+ */
 export interface Segment {
   text: string;
   x: number;
   right: number;
   y: number;
-  /** The size of most of its letters. */
+  /** The size of most letters of the segment. */
   size: number;
   parts: readonly Part[];
 }
@@ -27,10 +29,16 @@ export interface Line extends Omit<Segment, 'parts'> {
   segments: readonly Segment[];
 }
 
-/** In sizes of the letters: the minimum gap that is read as a space, and the minimum gap that divides cells. */
+/**
+ * Minimum gaps, in letter sizes. `blank` is read as a space, `unspaced` is read as a space in scripts without spaces, and `cell` divides
+ * cells.
+ */
 const gaps = { blank: 0.16, unspaced: 0.6, cell: 0.95 } as const;
 
-/** @param rules vertical lines, which divide cells @returns the lines in the order of the file, which is nearly always the reading order */
+/**
+ * @param rules vertical lines of tables, which divide cells
+ * @returns the lines in the order of the file, which is nearly always the reading order
+ */
 export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): Line[] {
   return rowsOf(letters).flatMap((row) => {
     const segments = segmentsOf(row, rules);
@@ -38,7 +46,7 @@ export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): 
   });
 }
 
-/** @param segments of one line, from left to right */
+/** @param segments segments of one line, from left to right */
 export function lineOf(segments: readonly Segment[]): Line {
   const ordered = isMostlyRightToLeft(segments.map(({ text }) => text).join('')) ? segments.toReversed() : segments;
   const widest = segments.reduce((a, b) => (b.text.length > a.text.length ? b : a));
@@ -96,7 +104,7 @@ function continues(row: Row, letter: Letter): boolean {
   return row.isRightToLeft || isRightToLeft(letter.text) || letter.x >= row.right - larger;
 }
 
-/** A letter with the marks over and under it, or a space. */
+/** A letter with the marks above and below it, or a space. */
 interface Cluster extends Letter {
   level: Level;
 }
@@ -138,7 +146,7 @@ function isDivided(before: Letter, letter: Letter, rules: readonly Box[]): boole
   return rules.some(({ x, width }) => x + width / 2 > from - 0.5 && x + width / 2 < to + 0.5 && to > from - 0.5);
 }
 
-/** The size of most letters, and the height of the letters of this size. */
+/** Finds the size of most letters, and the height of the letters with this size. */
 function baseOf(letters: readonly Letter[]): { size: number; y: number } {
   const counts = new Map<number, { size: number; y: number; count: number }>();
   for (const { text, size, y } of letters) {
@@ -159,7 +167,7 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** Raised or lowered words are short. A longer text is a line of its own. */
+/** Raised or lowered words are short. A longer text is a separate line. */
 const longestRaised = 16;
 
 function segmentOf(letters: readonly Cluster[]): Segment {
@@ -219,18 +227,18 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   const gap = cluster.x - before.x - before.width;
   if (spacedFrom !== undefined) return gap > spacedFrom;
   if (isTyped) return true;
-  const isBeside = before.level !== cluster.level; // raised letters are smaller than their neighbours
+  const isBeside = before.level !== cluster.level; // raised and lowered letters are smaller than their neighbours
   const size = isBeside ? Math.max(before.size, cluster.size) : Math.min(before.size, cluster.size);
   const isTight = isUnspaced(cluster.text) || isUnspaced(before.text.slice(-1));
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
-/** @returns the minimum gap that divides words whose letters are spaced, "H e a d i n g"; undefined for usual words */
+/** @returns the minimum gap between words whose letters are spaced, as in "H e a d i n g"; undefined for usual words */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))
     return undefined;
-  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // A B C D
+  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // a list such as A B C D
   const between = solid.slice(1).map((cluster, at) => cluster.x - (solid[at]?.x ?? 0) - (solid[at]?.width ?? 0));
   const size = solid[0]?.size ?? 0;
   const wide = between.filter((gap) => gap > size * gaps.blank);
@@ -241,7 +249,7 @@ function blankGapOf(solid: readonly Cluster[]): number | undefined {
 
 const noMarks: ReadonlySet<string> = new Set();
 
-/** @param notes marks of the notes at the foot of the page: such a raised mark is a reference, not part of a number */
+/** @param notes the marks of the notes at the foot of the page. If such a mark is raised, it is a reference and not part of a number */
 export function textOf(parts: readonly Part[], notes: ReadonlySet<string>): string {
   let text = '';
   for (const [at, part] of parts.entries()) {
@@ -268,7 +276,7 @@ function blankAfter(text: string): string {
   return text.trimEnd() === text ? '' : ' ';
 }
 
-/** Square and cubic metres are not notes. */
+/** The raised digit of square and cubic metres is not the mark of a note. */
 function isPower(before: string, mark: string): boolean {
   return /^[23]$/.test(mark) && /(?:^|[^\p{L}])(?:[kcdm]?m|ft|in|yd)$/u.test(before);
 }

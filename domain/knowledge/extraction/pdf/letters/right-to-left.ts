@@ -12,7 +12,7 @@ export function isMostlyRightToLeft(text: string): boolean {
 
 const mirrored = new Map(Array.from('()[]{}<>«»', (sign, at, all = '()[]{}<>«»') => [sign, all[at % 2 === 0 ? at + 1 : at - 1] ?? sign])); // prettier-ignore
 
-/** Changes the order of letters from visual order, left to right, to reading order. Numbers and words of other scripts keep their order. */
+/** Changes the order of letters from visual order (left to right) to reading order. Numbers and words of other scripts keep their order. */
 export function logical<T extends { text: string }>(letters: readonly T[]): T[] {
   const base = isMostlyRightToLeft(letters.map(({ text }) => text).join(''));
   const directions = resolved(letters, base);
@@ -54,7 +54,7 @@ function resolved(letters: readonly { text: string }[], base: boolean): boolean[
     let end = at;
     while (end < own.length && own[end] === undefined) end += 1;
     const after = own[end] ?? base;
-    // Numbers between spaces in a right-to-left line follow the line's order, like its words.
+    // In a right-to-left line, numbers between spaces follow the order of the line, as words do.
     const areNumbers = /\p{N}/u.test(letters[at - 1]?.text ?? '') && /\p{N}/u.test(letters[end]?.text ?? '');
     const direct = before === after && !(base && areNumbers) ? after : base;
     for (; at < end; at++) result.push(direct);

@@ -1,4 +1,4 @@
-/** Joins lines to text: words that are broken at the end of a line, and scripts without spaces. */
+/** Joins lines to text. Handles words that are broken at the end of a line, and scripts without spaces. */
 import { withoutEnds } from '../../../../../platform/core/text/ends.policy.ts';
 import { cleanText } from '../../text.policy.ts';
 import { isUnspaced } from './pdf-letters.ts';
@@ -26,7 +26,7 @@ export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
     for (const word of hyphenatedWords(text)) hyphenated.add(word.toLowerCase());
-    // The first and the last word of a line may be parts of a word.
+    // The first and the last word of a line are not counted, because they may be parts of a broken word.
     for (const word of text.match(/\p{L}+/gu)?.slice(1, -1) ?? [])
       if (word.length <= longestWord) whole.add(word.toLowerCase());
   }
@@ -41,7 +41,7 @@ const softHyphen = '\u00AD';
 /** Joins lines to text. The parts of a word that is hyphenated at the end of a line become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line so far, including the part of its first word that was in the line before. */
+  /** The last line so far. It includes the part of its first word that was in the line before. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -75,9 +75,9 @@ function lastLetter(text: string): string {
   return Array.from(text.slice(-2)).at(-1) ?? '';
 }
 
-/** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word follows the next word. */
+/** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word follows only after the next word. */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
-/** Shorter words are often syllables of others. */
+/** Shorter words are often syllables of other words. */
 const shortestPart = 4;
 
 /** @returns the characters that stay between the parts of a word at the end of a line */
@@ -92,7 +92,10 @@ function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, 
   return areWords ? hyphen : '';
 }
 
-/** @returns the letters before a final hyphen, at most {@link longestWord}; undefined if the text does not end in such a word */
+/**
+ * @returns the letters before a final hyphen, at most {@link longestWord} of them; undefined if the text does not end in a word with a
+ *   hyphen
+ */
 function brokenWord(text: string): string | undefined {
   const line = text.trimEnd();
   if (line === '' || !hyphens.includes(line.slice(-1))) return undefined;

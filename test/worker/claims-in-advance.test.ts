@@ -150,7 +150,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('claims again instead of posting a claim older than 5 s', async () => {
+  it('makes a new claim instead of posting under a claim that is older than 5 s', async () => {
     const [old, young] = [await fanOutOne(), await fanOutOne()];
     for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
@@ -164,7 +164,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(posts).to.equal(2);
   });
 
-  it('makes twice as many claims as there are permits, and leaves the rest to the runs', async () => {
+  it('makes twice as many claims as there are permits, and leaves the other claims to the runs', async () => {
     const runs = await fanOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)

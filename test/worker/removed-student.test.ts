@@ -277,7 +277,7 @@ describe('the removal of a student', function () {
     expect((await previewed()).text).to.contain(needleOf('Quenby'));
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
-    // From now on a worker runs.
+    // A worker runs from this point on.
     worker = await startWorker({ LOG_LEVEL: 'debug', ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
     const untilQuiet = () =>
       until('the end of all work', { timeoutMs: 60 * second }, async () => {

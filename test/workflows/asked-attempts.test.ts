@@ -162,7 +162,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled one', async () => {
+    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled attempt', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);

@@ -40,7 +40,7 @@ describe('webhook-delivery, with time skipped', function () {
   };
   const start: SkippedEngine['start'] = (delivery, options) => engine().start(delivery, options);
   const outcomeOf = async (...parameters: Parameters<typeof start>) => (await start(...parameters)).result();
-  /** From the end of each attempt to the start of the next, in milliseconds. */
+  /** The times from the end of each attempt to the start of the next attempt, in milliseconds. */
   const waitsBetween = (attempts: readonly WebhookAttempt[]) =>
     attempts.slice(1).map((next, index) => {
       const { startedAt, durationMs } = attempts[index] as WebhookAttempt;

@@ -83,7 +83,7 @@ interface TemporalSettings {
   isGivenTwice: () => boolean;
   /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
-  /** Is called when a run fails, which no run of ours may do. */
+  /** Is called when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
 }
 

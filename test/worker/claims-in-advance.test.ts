@@ -50,8 +50,10 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     if (!run) throw new Error('The fan-out made no delivery.');
     return run;
   };
-  /** Starts the run. @param begins the work to do before the call that starts the run returns
-   * @returns whether the started run makes its first attempt as a local activity */
+  /**
+   * Starts the run. @param begins the work to do before the call that starts the run returns
+   * @returns whether the started run makes its first attempt as a local activity
+   */
   const startRun = async (
     { subjectId: id, localAttemptAt: endpointId, claimed }: DeliveryRun,
     isEager: boolean | Error,

@@ -19,8 +19,10 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
-   * this status. */
+  /**
+   * An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
+   * this status.
+   */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
       status: number <= 5 ? 500 : status(),

@@ -41,8 +41,10 @@ export interface Statement {
   deliver(): void;
   /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
-  /** Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the
-   * connection breaks */
+  /**
+   * Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the connection
+   * breaks
+   */
   cut(isSent: boolean): Promise<void>;
 }
 

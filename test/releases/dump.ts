@@ -1,7 +1,6 @@
 /**
  * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. Loading it
- * needs neither the pg_dump of the server's version nor the migration files of that time
- * (docs/adr/0034-recorded-releases.md).
+ * needs neither the pg_dump of the server's version nor the migration files of that time (docs/adr/0034-recorded-releases.md).
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
 import { messageOf } from '../../dev/problem.ts';

@@ -76,9 +76,8 @@ const explained: Readonly<Record<string, string>> = {
 };
 
 /**
- * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address.
- * The key of an address
- * reveals nothing to a reader who does not know the address.
+ * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address. The
+ * key of an address reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 

@@ -40,8 +40,7 @@ export function mutationTargets(): Target[] {
 
 /**
  * The targets of `npm run prove -- mutate statements`: claims, records, authorization and pricing, which contain or need statements of
- * Postgres. The
- * cheapest tests are first, because a trial ends at the first failed test.
+ * Postgres. The cheapest tests are first, because a trial ends at the first failed test.
  */
 export const statementTargets: readonly Target[] = [
   {

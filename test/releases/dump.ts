@@ -15,7 +15,7 @@ export interface RecordedTable {
 }
 
 export interface Dump {
-  /** The statements in the order in which they ran, including those that begin and end transactions. */
+  /** The statements in the order in which they ran, including the statements that begin and end transactions. */
   readonly schema: readonly string[];
   /** Each table comes after the tables to which it refers. */
   readonly tables: readonly RecordedTable[];

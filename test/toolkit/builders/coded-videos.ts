@@ -19,7 +19,7 @@ const shares = {
 } as const;
 
 export interface Coding {
-  /** The colour description of the stream. By default the stream has no description. */
+  /** The colour description of the stream. The stream has no description by default. */
   says?: { primaries: string; transfer: string };
   matrix: keyof typeof shares;
   bits?: 8 | 10;

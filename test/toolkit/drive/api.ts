@@ -73,8 +73,8 @@ export function testApi(): Promise<RunningApi> {
 }
 
 /**
- * The deadline of counters, which is longer than a busy machine needs. With a shorter deadline, a call with a late counter would not be
- * limited, or would be refused.
+ * The deadline of counters, which is longer than a busy machine needs. If the deadline were shorter, a call with a late counter would
+ * not be limited, or would be refused.
  */
 export const counterDeadlineMs = 20_000;
 

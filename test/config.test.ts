@@ -31,7 +31,7 @@ function problemsOf(env: Environment): readonly string[] {
 }
 
 describe('the configuration', () => {
-  it('needs only the required variables, and has defaults for all others', () => {
+  it('needs only the required variables, and has defaults for all other variables', () => {
     const config = readConfig(required);
     expect(config.serviceName).to.equal('club-learning');
     expect(config.api).to.deep.equal({

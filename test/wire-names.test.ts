@@ -1,7 +1,6 @@
 /**
- * The names on which code and data outside this checkout depend:
- * histories, schedules, dashboards, databases, and older processes beside newer ones. A
- * difference from test/wire-names.json changes behaviour, and needs a migration path for existing data.
+ * The names on which code and data outside this checkout depend: histories, schedules, dashboards, databases, and older processes beside
+ * newer ones. A difference from test/wire-names.json changes behaviour, and needs a migration path for existing data.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';

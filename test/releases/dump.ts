@@ -1,7 +1,6 @@
 /**
  * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. Loading it
- * needs neither the pg_dump of the server's version nor the migration files of that time
- * (docs/adr/0034-recorded-releases.md).
+ * needs neither the pg_dump of the server's version nor the migration files of that time (docs/adr/0034-recorded-releases.md).
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
 import { messageOf } from '../../dev/problem.ts';
@@ -16,7 +15,7 @@ export interface RecordedTable {
 }
 
 export interface Dump {
-  /** The statements in the order in which they ran, including those that begin and end transactions. */
+  /** The statements in the order in which they ran, including the statements that begin and end transactions. */
   readonly schema: readonly string[];
   /** Each table comes after the tables to which it refers. */
   readonly tables: readonly RecordedTable[];

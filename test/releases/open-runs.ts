@@ -30,8 +30,9 @@ import { closeStorage, testBucket } from '../toolkit/stack/storage.ts';
 import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
-/** Rows whose due times are this close start together. The next rows, such as rows of scenarios with skipped time, are due decades
- * later. */
+/**
+ * Rows whose due times are this close start together. The next rows, such as rows of scenarios with skipped time, are due decades later.
+ */
 const togetherMs = 30 * dayMs;
 /** A failed step is retried forever. After this many failures the runs are not continued. */
 const mostFailures = 30;
@@ -40,8 +41,10 @@ const patienceMs = 400 * dayMs;
 /** A run continues as new after this number of steps. */
 const stepsOfARun = 100;
 
-/** Call it in a `describe`. @returns a function for use inside its tests. It lets all open runs of a loaded release end, beginning at
- * the time of its recording */
+/**
+ * Call it in a `describe`. @returns a function for use inside its tests. It lets all open runs of a loaded release end, beginning at the
+ * time of its recording
+ */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();
   const answering = useAnswering();

@@ -1,5 +1,7 @@
-/** Not a test: `npm run release` runs it with mocha after record.ts. It loads the recorded release, and records how the open runs of
- * the release end. */
+/**
+ * Not a test: `npm run release` runs it with mocha after record.ts. It loads the recorded release, and records how the open runs of the
+ * release end.
+ */
 import { migrate } from '../../commands/migrate.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';

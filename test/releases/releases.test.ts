@@ -24,8 +24,10 @@ const noticeBound = 'any stranger may post a notice, and parsing 1 MiB blocked t
 
 const mailDirection =
   'e-mails have the language and direction of their club, and text begins on the side where the language begins (ADR 59)';
-/** Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a
- * line about the contract. */
+/**
+ * Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a
+ * line about the contract.
+ */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/mail/{token} body application/json x-max-bytes 262144': noticeBound,

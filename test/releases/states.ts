@@ -3,8 +3,10 @@ import type { DataSource } from 'typeorm';
 import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
-/** A CHECK that lists the allowed values of a column. The CHECK of a partition counts as the CHECK of its table:
- * `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
+/**
+ * A CHECK that lists the allowed values of a column. The CHECK of a partition counts as the CHECK of its table: `CHECK ((status = ANY
+ * (ARRAY['draft'::text, …])))`.
+ */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 
 export async function coverageOf(

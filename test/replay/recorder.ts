@@ -74,8 +74,10 @@ export interface Recorder {
 /** Plays a scenario. @returns the run, whose history is recorded after the run has ended */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
-/** The scenarios by workflow type and scenario name. The type is the name of the folder of histories, and the scenario name is the name
- * of the file. */
+/**
+ * The scenarios by workflow type and scenario name. The type is the name of the folder of histories, and the scenario name is the name of
+ * the file.
+ */
 export type Scenarios = Partial<
   Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;

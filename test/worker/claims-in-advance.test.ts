@@ -50,8 +50,10 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     if (!run) throw new Error('The fan-out made no delivery.');
     return run;
   };
-  /** Starts the run. @param begins the work to do before the call that starts the run returns
-   * @returns whether the started run makes its first attempt as a local activity */
+  /**
+   * Starts the run. @param begins the work to do before the call that starts the run returns
+   * @returns whether the started run makes its first attempt as a local activity
+   */
   const startRun = async (
     { subjectId: id, localAttemptAt: endpointId, claimed }: DeliveryRun,
     isEager: boolean | Error,
@@ -150,7 +152,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('claims again instead of posting a claim older than 5 s', async () => {
+  it('makes a new claim instead of posting under a claim that is older than 5 s', async () => {
     const [old, young] = [await fanOutOne(), await fanOutOne()];
     for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
@@ -164,7 +166,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(posts).to.equal(2);
   });
 
-  it('makes twice as many claims as there are permits, and leaves the rest to the runs', async () => {
+  it('makes twice as many claims as there are permits, and leaves the other claims to the runs', async () => {
     const runs = await fanOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)

@@ -48,7 +48,7 @@ describe('an import after three workers were killed', function () {
     return (await upload(club, `email,name\n${lines}`, `delivery_ids=${deliveryId}`)).body.data.id;
   }
 
-  it('keeps no row of an uncommitted batch, and all 500 rows of a committed one', () => {
+  it('keeps no row of an uncommitted batch, and all 500 rows of a committed batch', () => {
     expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       batch_read: { signal: 'SIGKILL', rows: 0, status: 'pending' },
       batch_written: { signal: 'SIGKILL', rows: 0, status: 'pending' },

@@ -1,5 +1,7 @@
-/** Workers are killed at each failpoint of an automation's step. Another worker then continues with the rows of the dead workers
- * (AUTO-10, AUTO-13). */
+/**
+ * Workers are killed at each failpoint of an automation's step. Another worker then continues with the rows of the dead workers (AUTO-10,
+ * AUTO-13).
+ */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';

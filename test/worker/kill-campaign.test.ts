@@ -1,5 +1,7 @@
-/** Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with the rows of the dead
- * workers. */
+/**
+ * Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with the rows of the dead
+ * workers.
+ */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';

@@ -219,7 +219,7 @@ describe('the relay', () => {
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
         expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
-        expect(performance.now() - startedAt).to.be.greaterThan(restMs); // the second wake of a permit waits for the rest time of the first
+        expect(performance.now() - startedAt).to.be.greaterThan(restMs); // the second wake under a permit waits for the rest time after the first wake
       } finally {
         await relay.stop();
       }
@@ -293,7 +293,7 @@ describe('the relay', () => {
       }
     });
 
-    it('are handled one by one if one of them fails, and only that fact waits', async () => {
+    it('are handled one by one if one fact fails, and only the failed fact waits', async () => {
       const subscription = await buildSubscription('https://example.com/');
       const refusedFact = await commitFact(subscription, {
         notified: false,

@@ -76,9 +76,8 @@ const explained: Readonly<Record<string, string>> = {
 };
 
 /**
- * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address.
- * The key of an address
- * reveals nothing to a reader who does not know the address.
+ * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address. The
+ * key of an address reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 
@@ -277,7 +276,7 @@ describe('the removal of a student', function () {
     expect((await previewed()).text).to.contain(needleOf('Quenby'));
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
-    // From now on a worker runs.
+    // A worker runs from this point on.
     worker = await startWorker({ LOG_LEVEL: 'debug', ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
     const untilQuiet = () =>
       until('the end of all work', { timeoutMs: 60 * second }, async () => {

@@ -26,7 +26,7 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
   before('send SIGTERM to a busy worker', async () => {
     receiver = await delivering().receiver(() => ({ status: 200, body: 'thank you', delayMs: 3 * second }));
     const subscriptions = await Promise.all([buildSubscription(receiver.url), buildSubscription(receiver.url)]);
-    // The first attempt is a local activity. The second is an ordinary one, because the last attempt of its endpoint failed.
+    // The first attempt is a local activity. The second attempt is an ordinary activity, because the last attempt of its endpoint failed.
     await alter('webhook_endpoints', subscriptions[1].endpoint.id, { consecutive_failures: 1 });
     const worker = await startWorker();
     const eventIds = await Promise.all(subscriptions.map((subscription) => commitFact(subscription)));
@@ -62,7 +62,7 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
     });
   });
 
-  it('leaves a fact that is committed meanwhile to the next worker', async () => {
+  it('leaves a fact that is committed during the shutdown to the next worker', async () => {
     expect(await deliveryOf(late.eventId, deliveries[0]?.endpoint.id ?? '')).to.equal(null);
   });
 

@@ -136,7 +136,7 @@ describe('the sweeper, in a worker process', function () {
     expect(action).to.include({ workflowType: 'beginDigests', taskQueue: 'upkeep' });
   });
 
-  it('creates a deleted schedule again within 5 min, and does not resume a paused one', async () => {
+  it('creates a deleted schedule again within 5 min, and does not resume a paused schedule', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');
     await schedule.getHandle('retention').delete();

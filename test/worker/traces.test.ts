@@ -41,7 +41,7 @@ describe('the trace of an activity', () => {
     expect(late?.links).to.deep.equal([origin.spanId]);
   });
 
-  it('is a new trace without a header, or with an unreadable one', async () => {
+  it('is a new trace if the header is missing or unreadable', async () => {
     const unreadable = [
       undefined,
       {},
@@ -150,7 +150,7 @@ describe('a trace, from a request to the receiver', function () {
     expect((await untilEnded('fact student.updated')).links).to.deep.equal([spanId]);
   });
 
-  it('contains the batch of facts in the trace of the first fact, with links to the others', async () => {
+  it('contains the batch of facts in the trace of the first fact, with links to the other traces', async () => {
     const { subscription } = await subscribed();
     await inSpan('request', {}, async () => {
       for (let count = 0; count < 4; count++) await commitFact(subscription, { notified: count === 3 });

@@ -92,7 +92,7 @@ describe('the workflow client', () => {
     });
   });
 
-  it('reports whether start created a run elsewhere, or found one', async () => {
+  it('reports whether start created a run for another process, or found an existing run', async () => {
     const run = runFor('webhookDelivery', newId());
     expect(await workflows.start(run, [false]), 'no worker runs here').to.equal('elsewhere');
     expect(await workflows.start(run, [false])).to.equal('before');

@@ -127,7 +127,7 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('uses the same key after an API died before the charge', async () => {
+  it('uses the key of the API’s request after the API died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);

@@ -19,8 +19,10 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
-   * this status. */
+  /**
+   * An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
+   * this status.
+   */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
       status: number <= 5 ? 500 : status(),
@@ -162,7 +164,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled one', async () => {
+    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled attempt', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);

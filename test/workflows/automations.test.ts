@@ -30,8 +30,8 @@ const hasTag = (tag: Id, negate: boolean) => ({
 });
 
 /**
- * @returns a time of day that clocks skip, and a time of day that occurs twice, in the year after `from`: the minute of the day, the
- * number of days until then, and the instant that a run must choose
+ * @returns a time of day that clocks skip and a time of day that occurs twice, in the year after `from`. Each has the minute of the
+ * day, the number of days until that date, and the instant that a run must choose
  */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
   const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);

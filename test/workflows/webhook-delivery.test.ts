@@ -24,8 +24,10 @@ const day = 24 * hour;
 
 /** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
-/** The longest delay of a busy machine between a timer and its step. This delay is shorter than the difference between any two waits of
- * the table. */
+/**
+ * The longest delay of a busy machine between a timer and its step. This delay is shorter than the difference between any two waits of
+ * the table.
+ */
 const engineMs = 10 * second;
 
 describe('webhook-delivery, with time skipped', function () {
@@ -40,7 +42,7 @@ describe('webhook-delivery, with time skipped', function () {
   };
   const start: SkippedEngine['start'] = (delivery, options) => engine().start(delivery, options);
   const outcomeOf = async (...parameters: Parameters<typeof start>) => (await start(...parameters)).result();
-  /** From the end of each attempt to the start of the next, in milliseconds. */
+  /** The times from the end of each attempt to the start of the next attempt, in milliseconds. */
   const waitsBetween = (attempts: readonly WebhookAttempt[]) =>
     attempts.slice(1).map((next, index) => {
       const { startedAt, durationMs } = attempts[index] as WebhookAttempt;

@@ -11,12 +11,12 @@ function takeAll(permits: ClubPermits, clubId: string): number {
 }
 
 describe('permits shared among clubs', () => {
-  it('gives a single club half of the permits, and each further club half of the rest', () => {
+  it('gives a single club half of the permits, and each further club half of the remaining permits', () => {
     const permits = createClubPermits(8);
     expect(['a', 'b', 'c', 'd', 'e'].map((club) => takeAll(permits, club))).to.deep.equal([4, 2, 1, 1, 0]);
   });
 
-  it('gives a club at least one of one, two or three permits', () => {
+  it('gives a club at least one permit if there are only one, two or three permits', () => {
     expect([1, 2, 3].map((total) => takeAll(createClubPermits(total), 'a'))).to.deep.equal([1, 1, 2]);
   });
 

@@ -80,7 +80,7 @@ describe('facts (ENG-9)', () => {
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
   });
 
-  it('are claimed in equal numbers one by one, in any order of club ids', async () => {
+  it('are claimed in equal numbers if each claim gets one fact, in any order of club ids', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -158,7 +158,7 @@ describe('facts (ENG-9)', () => {
     expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
   });
 
-  it('are claimed with as few row reads from a long backlog as from a short one', async () => {
+  it('are claimed from a long backlog with no more row reads than from a short backlog', async () => {
     for (const count of [2_000, 20_000]) {
       await source().query(`TRUNCATE facts`);
       await recordMany(clubA, count);

@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('raise an unsent wake of the workflow instead of adding one, with a new number', async () => {
+  it('raise an unsent wake of the workflow, with a new number, instead of adding another wake', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();

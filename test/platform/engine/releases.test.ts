@@ -1,4 +1,4 @@
-/** Only relays of the current build may claim, or all relays while no build is current. */
+/** Only relays of the current build may claim facts and wakes. While no build is current, all relays may claim them. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { claimFacts } from '../../../platform/engine/facts.ts';

@@ -32,7 +32,7 @@ describe('the front of a claim (ENG-9)', () => {
     bulkPerClub: 6,
   });
 
-  it('leaves the rest of a long backlog to the next claims', async () => {
+  it('leaves the remaining rows of a long backlog to the next claims', async () => {
     await recordMany(aClub, 12, 1, longMs);
     const front = unknownFront();
     for (let nth = 1; nth <= 3; nth++) expect(await claimOn(front, 4), `claim ${nth}`).to.deep.equal({ [aClub]: 4 });

@@ -1,5 +1,6 @@
-/** Runs programs with limits. Checks that each limit works, and that no process remains. The tests read /proc, so they run only on
- * Linux. */
+/**
+ * Runs programs with limits. Checks that each limit works, and that no process remains. The tests read /proc, so they run only on Linux.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';

@@ -10,7 +10,10 @@ import { throwMistakes } from '../../../platform/infra/process.ts';
 
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
-/** @param call A module that uses process.ts and can write to stdout. @param signals Each signal is sent when this output has appeared. */
+/**
+ * @param call A module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output has
+ *   appeared.
+ */
 async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {
   const program = `
     const { runOnce, runProcess } = await import(${module('platform/infra/process.ts')});

@@ -40,8 +40,9 @@ const looksForWaitingEveryMs = 1_000;
 const mailsPerMinute = 6_000;
 /** After all students have entered, the owner pauses the automation this often, for this long. */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
-/** The time limit without progress before the last run ends. It includes a waiting mail, three minutes for the sweeper, and one more
- * try. */
+/**
+ * The time limit without progress before the last run ends. It includes a waiting mail, three minutes for the sweeper, and one more try.
+ */
 const silentForMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;

@@ -118,7 +118,7 @@ interface PeopleCounts {
   pauses: number;
 }
 
-/** Some students unsubscribe or are removed before their mail, others after it. The owner pauses and resumes the campaign. */
+/** Some students unsubscribe or are removed before their mail, and other students after it. The owner pauses and resumes the campaign. */
 async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<PeopleCounts> {
   const { vault, club, campaignId, ground } = scene;
   const counts: PeopleCounts = { unsubscribes: 0, removed: 0, pauses: 0 };

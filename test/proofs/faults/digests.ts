@@ -29,7 +29,7 @@ import { killInTurn } from './turns.ts';
 const clubCount = 3;
 /** The number of members, which is more than two pages. */
 const membersOfClub = 2_200;
-/** At this rate the sending outlasts all kills. */
+/** The rate of mails. It is so low that the sending outlasts all kills. */
 const mailsPerMinute = 750;
 const rounds = 2;
 /** The number of mails before a kill, the time limit for these mails, and the time between a kill and the restart. */

@@ -11,7 +11,7 @@ export interface Author {
   readonly throughApi: number;
   /** The calls and transactions that failed and were repeated. */
   readonly repeated: number;
-  /** Commits this many more facts, and resolves when all are committed. */
+  /** Commits this number of further facts, and resolves when all are committed. */
   commit(count: number): Promise<void>;
 }
 

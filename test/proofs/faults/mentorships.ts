@@ -49,7 +49,7 @@ const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** During this many last kills no new work begins, so that these kills only meet reminders. */
+/** No new work begins during this number of last kills, so that these kills only meet reminders. */
 const quietTurns = 3;
 /** The pause between the beginnings of two mentors. */
 const beginsEveryMs = 250;

@@ -46,8 +46,10 @@ const breaksDownBeforeMs = 6_000;
  * Work continues for this long after the point: Temporal and the receivers finish deliveries that the restored Postgres does not contain.
  */
 const goesOnMs = 5_000;
-/** The sweeper needs three minutes, a failed attempt waits half a minute, and a breaker waits a minute. The rest of the limit is for
- * slow machines. */
+/**
+ * The sweeper needs three minutes, a failed attempt waits half a minute, and a breaker waits a minute. The rest of the limit is for slow
+ * machines.
+ */
 const deadlineMs = 10 * 60_000;
 const lookEveryMs = 1_000;
 

@@ -35,7 +35,7 @@ export async function remainder(source: DataSource): Promise<Remainder> {
 }
 
 /**
- * Waits until all facts and deliveries are finished, or until the time limit; then the tally reports the rest.
+ * Waits until all facts and deliveries are finished, or until the time limit. After the time limit, the tally reports the unfinished work.
  * @param withinMs in milliseconds
  */
 export async function untilTold(source: DataSource, withinMs: number): Promise<void> {

@@ -34,7 +34,10 @@ const killsInARow = 2;
 const everyMs = 85;
 /** The settings of the workers that the environment may choose. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
-/** A kill of these victims can interrupt attempts between request and record: as many as a worker runs at the same time for one host. */
+/**
+ * A kill of these victims can interrupt attempts between request and record. Their number is at most the number that a worker runs at the
+ * same time for one host.
+ */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
@@ -216,7 +219,7 @@ async function untilFlowing(
   return elapsedSeconds() - killedAt;
 }
 
-/** Returns when all work has ended, or at the time limit; then the tally reports the rest. */
+/** Returns when all work has ended, or at the time limit. After the time limit, the tally reports the unfinished work. */
 async function untilAllHaveEnded(scene: Scene): Promise<void> {
   const { source, rescues } = scene;
   const deadline = performance.now() + deadlineMs;

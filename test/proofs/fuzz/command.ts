@@ -18,8 +18,10 @@ const usualRequests = 2_000;
 const maxShrunk = 20;
 
 interface CommandOptions extends FuzzOptions {
-  /** The run fails if a request blocks the thread of the API for longer than this. The limit is optional, because requests block longer
-   * on a busy machine. */
+  /**
+   * The run fails if a request blocks the thread of the API for longer than this. The limit is optional, because requests block longer on
+   * a busy machine.
+   */
   readonly longestHoldMs?: number;
 }
 

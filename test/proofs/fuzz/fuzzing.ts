@@ -1,4 +1,4 @@
-/** The loop of the fuzzer: each round sends requests in a world of its own, judges each answer, and counts the answers. */
+/** The loop of the fuzzer: each round sends requests in a new world, judges each answer, and counts the answers. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { rowCounts } from '../../toolkit/stack/database.ts';
 import { Deck } from './deck.ts';
@@ -50,7 +50,7 @@ const workEvery = 12;
 /** From time to time hours or days pass, so that sessions, links, tokens and uploads expire. */
 const longPauseEvery = 70;
 const longPauses: readonly number[] = [3_600, 13 * 3_600, 3 * 86_400, 40 * 86_400];
-/** The share of reads and refused writes after which all rows are counted: one of this many. */
+/** The fuzzer counts all rows after one in this number of reads and refused writes. */
 const watchedOneIn = 10;
 
 export async function fuzz(ground: FuzzGround, options: FuzzOptions): Promise<Tally> {

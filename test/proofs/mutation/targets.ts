@@ -19,8 +19,8 @@ export function mutationTargets(): Target[] {
   const tests = testFiles();
   const unitTestCache = new Map<string, boolean>();
   const durations = committedDurations();
-  // The tests run for each change. Tests that `npm test -- --unit` excludes would take hours. Of these tests, only the tests of the
-  // rules themselves (`*.policy.test.ts`) run.
+  // The tests run for each change. Tests that `npm test -- --unit` excludes would take hours, so only the tests of the rules themselves
+  // (`*.policy.test.ts`) run despite the exclusion.
   const isFastEnough = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
   const units = new Set(tests.filter((file) => isFastEnough(file) && isUnitTest(file, unitTestCache)));
   const byName = Object.groupBy(policies(), nameOf);
@@ -40,8 +40,7 @@ export function mutationTargets(): Target[] {
 
 /**
  * The targets of `npm run prove -- mutate statements`: claims, records, authorization and pricing, which contain or need statements of
- * Postgres. The
- * cheapest tests are first, because a trial ends at the first failed test.
+ * Postgres. The cheapest tests are first, because a trial ends at the first failed test.
  */
 export const statementTargets: readonly Target[] = [
   {

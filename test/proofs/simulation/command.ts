@@ -27,7 +27,7 @@ interface SimulationOptions {
   isPaced: boolean;
   /** The number of processes that share the schedules. */
   processes: number;
-  /** The number of this process, from 0; undefined in the process that starts the others. */
+  /** The number of this process, from 0; undefined in the process that starts the other processes. */
   part?: number;
   /** Continues after a broken invariant, without shortening the schedule. */
   keepsGoing: boolean;

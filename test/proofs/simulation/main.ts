@@ -1,5 +1,6 @@
 /**
- * `npm run prove -- simulate --seed N` plays schedules of all that can happen between two statements. A broken invariant is a failure.
+ * `npm run prove -- simulate --seed N` plays schedules of the events that can happen between two statements.
+ * A broken invariant is a failure.
  * `--without NAME` removes a rule of the engine, and the simulation must find the removal (removed-rules.ts).
  */
 import { readFileSync } from 'node:fs';
@@ -33,7 +34,7 @@ await runScript(async () => {
   try {
     if (options.processes > 1) {
       const { simulateInProcesses } = await import('./processes.ts');
-      const seeded = ['--seed', String(options.seed)]; // also a drawn seed, because all processes play parts of the same list
+      const seeded = ['--seed', String(options.seed)]; // this also passes on a drawn seed, because all processes play parts of one list
       return await simulateInProcesses([...process.argv.slice(2), ...seeded], options);
     }
     await testStack();

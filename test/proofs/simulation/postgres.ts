@@ -41,8 +41,10 @@ export interface Statement {
   deliver(): void;
   /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
-  /** Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the
-   * connection breaks */
+  /**
+   * Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the connection
+   * breaks
+   */
   cut(isSent: boolean): Promise<void>;
 }
 
@@ -164,7 +166,7 @@ export class SimulatedPostgres {
 
   /** @returns the waiting statements that got their lock or were ended */
   async freed(waiting: readonly Statement[]): Promise<Statement[]> {
-    // A finished statement may release others, so this repeats until a round finds none.
+    // A finished statement may release other statements, so this repeats until a round finds no released statement.
     const freed = new Set<Statement>();
     for (let before = -1; freed.size > before;) {
       before = freed.size;

@@ -15,7 +15,7 @@ import { SimulatedTemporal, type Action } from './temporal/server.ts';
 import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
 import { makeWorker, type SimulatedWorker } from './workers.ts';
 
-/** The faults. A schedule has only some of them, so that each fault also happens without the others. */
+/** The faults. A schedule has only some of the faults, so that each fault also happens without the other faults. */
 const faultKinds = [
   'crash',
   'stand',
@@ -56,7 +56,7 @@ const usualLeaseMs = 60_000;
 /** The number of steps of other processes while a process lingers. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
-/** In a paced schedule a command comes in one of this many steps while other processes are busy. */
+/** In a paced schedule, one in this number of steps is a command while other processes are busy. */
 const pacedSteps = 12;
 /** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal arrives at any step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
@@ -276,7 +276,8 @@ export class Simulation {
   }
 
   /**
-   * In a paced schedule a command comes when the other processes have done their work, so that it meets the effects of earlier commands.
+   * In a paced schedule a command runs when the other processes have done their work, so that the command meets
+   * the effects of earlier commands.
    */
   #isTimeForCommand(actions: readonly ActionOf[]): boolean {
     if (!this.isPaced || actions.length === 0) return true;
@@ -407,7 +408,7 @@ export class Simulation {
     }
   }
 
-  /** Replaces ids by numbers in the order of their first use, so that the same schedule has the same trace. */
+  /** Replaces ids by numbers in the order of their first use, so that equal schedules have equal traces. */
   #say(line: string): void {
     const numbered = line.replaceAll(uuids, (id) => {
       const number = this.#names.get(id) ?? this.#names.size + 1;

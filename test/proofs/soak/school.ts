@@ -34,8 +34,10 @@ interface SchoolLoad {
 
 const students = 40;
 
-/** @param api a function that returns the address of the API to call
- * @param completions the number of lessons over all students, at least */
+/**
+ * @param api a function that returns the address of the API to call
+ * @param completions the number of lessons over all students, at least
+ */
 export async function openSchool(
   deps: { db: Database; vault: Vault },
   { api, completions, urlOf }: { api: () => string; completions: number; urlOf: (endpointId: Id) => string },

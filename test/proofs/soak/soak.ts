@@ -114,7 +114,7 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
   return tally.lostFacts.length + tally.twice.length === 0 ? 0 : 1;
 }
 
-/** Returns when all work has ended, or at the time limit; then the tally reports the rest. */
+/** Returns when all work has ended, or at the time limit. After the time limit, the tally reports the unfinished work. */
 async function untilAllHaveEnded(people: People): Promise<void> {
   const deadline = performance.now() + endsWithinMs;
   for (let looks = 0; performance.now() < deadline; looks++) {

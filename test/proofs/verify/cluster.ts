@@ -60,7 +60,7 @@ const deadlineMs = 5 * 60_000;
 /** The time limit for visibility, which Temporal writes from a separate queue after the run. */
 const visibleWithinMs = 60_000;
 
-/** The measurement of each server: each round delivers this many waiting facts. */
+/** The measurement of each server. Each round delivers this number of waiting facts. */
 const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
 /** @returns the last line of the proof @throws Problem when a fact is lost, doubled or not found, or a process ends */

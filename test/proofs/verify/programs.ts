@@ -46,7 +46,7 @@ export async function hadolint(directory: string): Promise<string> {
 const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWheel.major) });
 
 /**
- * Finds the program that copies a running Postgres. It supports servers of its own major version and older ones.
+ * Finds the program that copies a running Postgres. It supports servers of its own major version and of older versions.
  * @param directory the directory for the program, if the PATH has no program that is new enough
  * @returns the path of the program @throws Problem when pip has no wheel for this machine
  */

@@ -1,5 +1,7 @@
-/** Runs of automations: a run through every kind of step, a run that leaves in the middle of a wait, and a run that a pause holds.
- * Also the gate after a pause. */
+/**
+ * Runs of automations: a run through every kind of step, a run that leaves in the middle of a wait, and a run that a pause holds. Also
+ * the gate after a pause.
+ */
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
 import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
 import { exitRun } from '../../../domain/automations/runs.ts';

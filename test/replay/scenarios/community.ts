@@ -1,5 +1,7 @@
-/** A space that admits all students with access: first while an earlier transaction is open, and then page by page. Also the daily mail
- * of spaces. */
+/**
+ * A space that admits all students with access: first while an earlier transaction is open, and then page by page. Also the daily mail of
+ * spaces.
+ */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CommunitySpace } from '../../../entities/community/community-space.ts';
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';

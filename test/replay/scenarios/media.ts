@@ -1,5 +1,7 @@
-/** Uploaded files. Two videos that the plan does not keep: the first video is removed in the end, and the next plan keeps the second
- * video. */
+/**
+ * Uploaded files. Two videos that the plan does not keep: the first video is removed in the end, and the next plan keeps the second
+ * video.
+ */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
 import { MediaMove } from '../../../entities/media/media-move.ts';

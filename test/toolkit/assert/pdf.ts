@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 interface ReadPdf {
   /** Width and height of each page, in points. */
   pages: [number, number][];
-  /** Each line of text, in order. */
+  /** The lines of text, in order. */
   lines: string[];
   /** Rectangles of each filled path, in order: x, y, width, height. */
   fills: [number, number, number, number][][];

@@ -1,4 +1,4 @@
-/** For tests of the messages that scripts show to their users. */
+/** Reads the messages that scripts show to their users, for tests. */
 import { Problem } from '../../../dev/problem.ts';
 
 /** The message of the Problem with which this work must end. */

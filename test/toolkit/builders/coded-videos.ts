@@ -19,7 +19,7 @@ const shares = {
 } as const;
 
 export interface Coding {
-  /** The colour description of the stream. By default the stream has no description. */
+  /** The colour description of the stream. The stream has no description by default. */
   says?: { primaries: string; transfer: string };
   matrix: keyof typeof shares;
   bits?: 8 | 10;
@@ -29,7 +29,7 @@ export interface Coding {
   more?: string;
 }
 
-/** @returns brightness and colour differences as numbers of this many bits */
+/** @returns brightness and colour differences as numbers with this number of bits */
 function codesOf([red, green, blue]: Rgb, { matrix, bits = 10, isFullRange = false }: Coding): number[] {
   const [ofRed, ofBlue] = shares[matrix];
   const brightness = ofRed * red + (1 - ofRed - ofBlue) * green + ofBlue * blue;

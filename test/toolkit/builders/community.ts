@@ -24,7 +24,7 @@ export interface SpaceOptions {
   archived?: boolean;
 }
 
-/** A space of a club, after the existing spaces. By default it is for all students. */
+/** A space of a club, after the existing spaces. The space is for all students by default. */
 export async function buildSpace(
   clubId: Id,
   {

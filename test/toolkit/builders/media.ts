@@ -8,8 +8,10 @@ import { testObjectStore } from '../stack/storage.ts';
 interface MediaOptions {
   title?: string;
   status?: MediaStatus;
-  /** The content in the bucket. With `null`, the row has a key, but the bucket lost the content. Without a value, no content was
-   * uploaded. */
+  /**
+   * The content in the bucket. If it is `null`, the row has a key, but the bucket lost the content. If it is absent, no content was
+   * uploaded.
+   */
   bytes?: Uint8Array | string | null;
   /** The size in the row; the true size by default. */
   sizeBytes?: number;

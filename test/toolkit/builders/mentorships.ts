@@ -39,8 +39,10 @@ export interface TestMentorship {
   mentorId: Id;
 }
 
-/** A published mentorship of a new member: each half hour in UTC has a slot of half an hour. By default it has no notice period and no
- * cancel deadline. */
+/**
+ * A published mentorship of a new member: each half hour in UTC has a slot of half an hour. It has no notice period and no cancel
+ * deadline by default.
+ */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {
   const source = await testDatabase();
   const [id, publicId] = [newId(), newId().slice(-12)];

@@ -30,7 +30,7 @@ const words =
     ' ',
   );
 
-/** This many sentences, different for each seed, without numbers. */
+/** Returns this number of sentences, which differ for each seed and contain no numbers. */
 export function sentences(count: number, seed: number): string {
   return Array.from({ length: count }, (_, at) => {
     const picked = Array.from(

@@ -59,7 +59,7 @@ interface QuestionOptions {
   imageIds?: readonly Id[];
 }
 
-/** A question that was accepted just now. By default its conversation is new. */
+/** A question that was accepted just now. Its conversation is new by default. */
 export async function buildQuestion(
   {
     content = 'How long is the pause?',

@@ -63,7 +63,7 @@ export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8
   return file;
 }
 
-/** This many ready files of the library; the bucket does not contain them. @returns their ids */
+/** Builds this number of ready files of the library. The bucket does not contain the files. @returns their ids */
 export async function buildFiles(clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   await (

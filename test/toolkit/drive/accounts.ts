@@ -1,4 +1,7 @@
-/** Students and administrators, whose credential operations follow the same rules, with the calls that tests of both need. */
+/**
+ * Students and administrators, whose credential operations follow the same rules, with the calls that tests of students and
+ * administrators need.
+ */
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAdministrator, buildStudent } from '../builders/clubs.ts';

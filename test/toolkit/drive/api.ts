@@ -72,7 +72,10 @@ export function testApi(): Promise<RunningApi> {
   return running;
 }
 
-/** Longer than a busy machine needs. If it were shorter, a call with a late counter would not be limited, or would be refused. */
+/**
+ * The deadline of counters, which is longer than a busy machine needs. If the deadline were shorter, a call with a late counter would
+ * not be limited, or would be refused.
+ */
 export const counterDeadlineMs = 20_000;
 
 async function start(): Promise<RunningApi> {
@@ -138,8 +141,10 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message']);
 }
 
-/** The parts of an answer that a caller can see, except its request id and the time. If these parts are equal, the answers reveal no
- * difference. */
+/**
+ * The parts of an answer that a caller can see, except its request id and the time. If these parts are equal, the answers reveal no
+ * difference.
+ */
 export function visible({ status, text, headers }: Answer): string {
   const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
   return JSON.stringify([status, text, fields]);

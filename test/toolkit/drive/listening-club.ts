@@ -29,8 +29,10 @@ export interface ListeningClub extends TestClub {
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }
 
-/** @param receiver a receiver that answers every request with 200 @returns a club with an endpoint at this receiver that subscribes to
- * every type */
+/**
+ * @param receiver a receiver that answers every request with 200 @returns a club with an endpoint at this receiver that subscribes to
+ *   every type
+ */
 export async function openListeningClub(receiver: Receiver): Promise<ListeningClub> {
   const club = await buildClub();
   const path = `/${club.id}`;

@@ -139,9 +139,8 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 
 /**
  * @returns the locations in the JSON body that name records. The `id` that a caller chooses for a new record is excluded. Records of a
- * draft are excluded too, because the service checks them when the draft is scheduled
- * (test/api/campaigns.test.ts). Entering students and facts of a dry run are checked
- * one by one (test/api/automations.test.ts)
+ *   draft are excluded too, because the service checks them when the draft is scheduled (test/api/campaigns.test.ts). Entering students
+ *   and facts of a dry run are checked one by one (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
   return idsInBody(operation).filter(

@@ -1,4 +1,4 @@
-/** OCR in tests, by a program with the interface of a real one. */
+/** OCR in tests, by a program with the interface of a real OCR program. */
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';

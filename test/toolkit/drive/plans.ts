@@ -1,8 +1,10 @@
 /** A plan that is not for sale. */
 import { plans, type Feature } from '../../../domain/billing/plans.policy.ts';
 
-/** Runs `act` while the plan `starter` lacks a feature. No real plan lacks a feature, so without this plan the service would refuse no
- * club. */
+/**
+ * Runs `act` while the plan `starter` lacks a feature. No real plan lacks a feature, so without this plan the service would refuse no
+ * club.
+ */
 export async function withoutFeature(feature: Feature, act: () => Promise<void>): Promise<void> {
   const sold = plans.starter.features as unknown as Feature[];
   const place = sold.indexOf(feature);

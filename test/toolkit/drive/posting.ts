@@ -31,7 +31,7 @@ interface Posting {
   ): Promise<Receiver>;
   /** Posts to `receiver.test` on this port. @returns the whole answer */
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
-  /** Like `post`, without the duration, for comparisons of whole answers. */
+  /** Posts like `post`, but returns no duration, so that tests can compare whole answers. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
   /** Posts to a receiver that sends these bytes and no more. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;

@@ -27,7 +27,7 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
  * grants a lock in the order of the requests, unless two share it.
  * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  * @returns the answers, in the same order
- * @throws Error if one of them does not wait for the lock
+ * @throws Error if one of the requests does not wait for the lock
  */
 export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(
   lock: Sql,
@@ -67,7 +67,7 @@ export async function withOpenTransaction(
   }
 }
 
-/** @returns a database whose transactions are all part of this open one */
+/** @returns a database whose transactions are all part of this open transaction */
 export function within(tx: Transaction): Database {
   const transaction = <T>(work: (tx: Transaction) => Promise<T>) => work(tx);
   return Object.assign(new Queries(tx.manager), { transaction }) as unknown as Database;

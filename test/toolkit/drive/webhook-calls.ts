@@ -100,8 +100,10 @@ export async function noDeliveriesOf({ club, subscription }: EndpointScene): Pro
   return [newId(), foreign.id, (await buildWebhookDelivery(neighbour)).id];
 }
 
-/** Requests that queue for the row of an endpoint. All requests begin and wait for the row in this order before the first request
- * continues. */
+/**
+ * Requests that queue for the row of an endpoint. All requests begin and wait for the row in this order before the first request
+ * continues.
+ */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,
   begin: Begin,

@@ -1,4 +1,7 @@
-/** Databases that wrap the real one. They run all statements in one transaction, count, record ends, lose connections, or observe statements. */
+/**
+ * Databases that wrap the real database. They run all statements in one transaction, count, record ends, lose connections, or observe
+ * statements.
+ */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';

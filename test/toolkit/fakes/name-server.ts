@@ -18,8 +18,10 @@ const typeTxt = 16;
 const cannotTell = 2;
 const noSuchName = 3;
 
-/** The data of a name: addresses or texts. With undefined the name does not exist. With `failure` the server reports an error. With
- * `silence` it does not answer. */
+/**
+ * The data of a name: addresses or texts. If it is undefined, the name does not exist. If it is `failure`, the server reports an error.
+ * If it is `silence`, the server does not answer.
+ */
 type Known = readonly string[] | { texts: readonly string[] } | 'failure' | 'silence' | undefined;
 
 export async function startNameServer(answer: (name: string) => Known): Promise<NameServer> {

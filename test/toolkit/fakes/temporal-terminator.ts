@@ -75,7 +75,7 @@ export async function startTemporalTerminator(options: TerminatorOptions): Promi
   });
 }
 
-/** The server ends a connection after some minutes or when it is idle; the next call opens a new one. */
+/** The server ends a connection after some minutes or when it is idle; the next call opens a new connection. */
 function upstreamTo(url: string): { session(): http2.ClientHttp2Session; end(): void } {
   const all = new Set<http2.ClientHttp2Session>();
   let current: http2.ClientHttp2Session | undefined;

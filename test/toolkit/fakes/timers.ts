@@ -3,8 +3,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';
 
-/** Stops all timers until the test makes them fire.
- * Sockets continue to work, and so does all code that waits for them. @returns moves the time */
+/**
+ * Stops all timers until the test makes them fire. Sockets continue to work, and so does all code that waits for them. @returns moves the
+ * time
+ */
 export async function withTimersStopped(
   work: (advance: (milliseconds: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {

@@ -291,7 +291,7 @@ export class WebhookEngine {
     answer(first.step);
   }
 
-  /** Leases use the database's clock, which stands still here. */
+  /** Leases use the database's clock, which stands still in this test. */
   private byOurClock(step: Step): Step {
     return !step.done && step.waitingFor === 'lease' ? { ...step, at: this.now + leaseMs } : step;
   }

@@ -10,7 +10,7 @@ interface Engine {
   /** Starts the worker in this process, for tests that kill no process; see {@link useWorker}. */
   startWorkerHere: ReturnType<typeof useWorker>;
   temporal(): Client;
-  /** A receiver that is stopped after the tests. By default it answers with 200. */
+  /** A receiver that is stopped after the tests. It answers with 200 by default. */
   receiver: Delivering['receiver'];
   /** The newest run of a delivery. */
   runOf(deliveryId: string): WorkflowHandle;

@@ -15,7 +15,7 @@ const attemptTimeLimitMs = 2_000;
 export interface Delivering {
   /** The step's real dependencies. Waits have the values of the table (jitter 0.5) by default. */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
-  /** A receiver that is stopped after the tests of the `describe`. By default it answers with 200. */
+  /** A receiver that is stopped after the tests of the `describe`. It answers with 200 by default. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 

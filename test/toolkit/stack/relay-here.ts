@@ -31,7 +31,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // As the real relay does, keeps the row of a wake that was raised again during the sending, and sends the wake again.
+      // Keeps the row of a wake that was raised again during the sending, and sends this wake again, as the real relay does.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

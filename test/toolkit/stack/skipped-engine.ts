@@ -29,11 +29,11 @@ type GateHandle = WorkflowHandle<typeof endpointGate>;
 export interface SkippedEngine {
   /** The time of the server's clock. */
   now(): Promise<Date>;
-  /** Lets this much time pass, with everything that is due in it. */
+  /** Lets this much time pass, and runs everything that becomes due in this time. */
   pass(ms: number): Promise<void>;
   /** Runs an API caller's act now, and carries its wakes. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
-  /** An endpoint of a new club, at a receiver that answers like this; 200 by default. */
+  /** An endpoint of a new club, at a receiver that gives this answer; by default it answers with 200. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery's workflow. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;

@@ -1,4 +1,4 @@
-/** For stack.test.ts: runs a stack in the directory of its first argument until it is killed. */
+/** Runs a stack in the directory of its first argument until the process is killed. stack.test.ts uses this process. */
 import { startStack } from '../../../dev/stack/stack.ts';
 
 const stack = await startStack({

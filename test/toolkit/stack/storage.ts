@@ -26,8 +26,10 @@ export async function testObjectStore(): Promise<ObjectStore> {
   return (store = createObjectStore(readConfig().storage));
 }
 
-/** Closes store and client; the next use opens new ones. A test that has moved the clock must call this, because store and client
- * remember their offset from the server's clock. */
+/**
+ * Closes store and client; the next use opens new ones. A test that has moved the clock must call this, because store and client remember
+ * their offset from the server's clock.
+ */
 export function closeStorage(): void {
   closeStore();
   closeClient();

@@ -49,10 +49,9 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. In
- * this case the run never continues.
- * The real server has no such fault. A test that fails after this fault is repeated once, which the reporter prints
- * (test/run/reporter.cjs). No other failure is repeated.
+ * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. In this
+ * case the run never continues. The real server has no such fault. A test that fails after this fault is repeated once, which the
+ * reporter prints (test/run/reporter.cjs). No other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;

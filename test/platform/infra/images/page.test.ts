@@ -1,4 +1,4 @@
-/** The first page of a PDF, rendered in a process of its own: its content, and the limits of the process. */
+/** Renders the first page of a PDF in a separate process. Tests the content of the picture, and the limits of the process. */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';

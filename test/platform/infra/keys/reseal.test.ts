@@ -133,7 +133,7 @@ describe('reseal', () => {
     );
   });
 
-  it('seals the service’s own key only after a pass that found nothing else', async () => {
+  it('seals the service’s own key only after a pass that found no other value', async () => {
     const own = () => sealedValues(db).then((values) => values.find(({ column }) => column === 'vault_secrets.sealed'));
     await buildAll(old);
     const owners: Vault[] = [];
@@ -233,7 +233,7 @@ describe('reseal', () => {
       kills += 1;
       expect(await readSealedValues(db, changing)).to.deep.equal(texts);
     }
-    // Each run executed one statement more than the run before, and skipped finished values.
+    // Each run executed one statement more than the previous run, and skipped the finished values.
     expect(kills).to.be.greaterThan(10);
     expect(resealed).to.equal(0);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);

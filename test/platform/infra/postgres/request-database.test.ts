@@ -26,7 +26,7 @@ describe('RequestDatabase', () => {
   const rename = (to: string, on: Database = db) =>
     on.transaction((tx) => tx.run(sql`UPDATE clubs SET name = ${to} WHERE id = ${clubId}`));
 
-  it('shows the change to its own reads, and to others only after the commit', async () => {
+  it('shows the change to its own reads, and to other connections only after the commit', async () => {
     await rename('changed');
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['changed', 'before']);
     await db.commit();

@@ -56,7 +56,7 @@ describe('all', () => {
 });
 
 describe('given', () => {
-  it('omits undefined values, and nothing else', () => {
+  it('omits only undefined values', () => {
     const change = given({ name: undefined, model: null, limit: 0, description: '' });
     expect(change).to.deep.equal({ model: null, limit: 0, description: '' });
     expect(change).not.to.have.property('name');

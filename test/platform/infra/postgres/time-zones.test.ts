@@ -45,7 +45,7 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
     expect([unknownHere, unknownThere, differing]).to.deep.equal([['Mars/Olympus'], ['Mars/Olympus'], []]);
   });
 
-  it('report differing zones with the consequence and the remedy, name 20 zones, and count the rest', () => {
+  it('report differing zones with the consequence and the remedy; name 20 zones, and count the others', () => {
     const at = new Date('2027-02-07T02:00:00Z');
     const one = { zone: 'Africa/Casablanca', at, here: 3_600, there: 0 };
     const line = 'Africa/Casablanca: from 2027-02-07 on, at the latest, Node shows UTC+1, and Postgres UTC+0.';

@@ -20,7 +20,7 @@ describe('traced requests', () => {
     traces = JSON.parse(stdout) as typeof traces;
   });
 
-  /** Each span with its parent, as "parent > span". */
+  /** Returns each span with its parent, as "parent > span". */
   const treeOf = (spans: readonly ExportedSpan[]) =>
     spans.map(({ name, parent }) => `${spans.find(({ spanId }) => spanId === parent)?.name ?? '-'} > ${name}`);
 

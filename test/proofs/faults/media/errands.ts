@@ -20,7 +20,7 @@ export interface ExpectedFile {
 }
 
 export interface Errands {
-  /** Does the errand of this number, from 0. @returns the files of the errand */
+  /** Does the errand with this number, which counts from 0. @returns the files of the errand */
   run(number: number, library: Library): Promise<ExpectedFile[]>;
   readonly cuts: number;
 }
@@ -143,7 +143,7 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
 
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Each kind has another length for the same number, so that a client can tell the contents apart by size. */
+/** For one number, each kind has a different length, so that a client can tell the contents apart by size. */
 function text(number: number, kind = 'one'): Arriving {
   const bytes = Buffer.from(`# Knot ${number} ${kind}\n${'bends and hitches\n'.repeat(1 + (number % 50))}`);
   return { name: `${number}.md`, mime: 'text/markdown', bytes, purpose: 'library' };

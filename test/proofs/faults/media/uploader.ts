@@ -28,8 +28,10 @@ const cutShare = 0.6;
 /** The limit for a request that the client does not break. */
 const pieceWithinMs = 30_000;
 
-/** @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, that reservation
- * expires */
+/**
+ * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, that reservation
+ *   expires
+ */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);
   const cuts = upload.method === 'put' ? await sendAtOnce(upload, file.bytes) : await sendByTus(upload, file.bytes);

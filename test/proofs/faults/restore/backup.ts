@@ -17,8 +17,9 @@ export interface Backup {
   point(): Promise<string>;
   /** Resolves when the archive contains everything that was written so far. */
   archived(): Promise<void>;
-  /** Moves the data aside, replaces the data by the copy, and replays the archive up to the point. The caller must kill the server
-   * before. */
+  /**
+   * Moves the data aside, replaces the data by the copy, and replays the archive up to the point. The caller must kill the server before.
+   */
   restoreTo(point: string): Promise<void>;
 }
 

@@ -11,8 +11,10 @@ export interface Shares {
   readonly ofOtherKind: number;
   /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
-  /** The preferred existing record: a record of the scene, because its records belong together, or the newest record, because no other
-   * record uses it. */
+  /**
+   * The preferred existing record: a record of the scene, because its records belong together, or the newest record, because no other
+   * record uses it.
+   */
   readonly prefers?: 'scene' | 'newest';
 }
 

@@ -73,7 +73,7 @@ export function patternedText(draw: Draw, pattern: string, bounds: Bounds): stri
   return draw.chance(0.4) ? atTheEdge(draw, short, matching) : short;
 }
 
-/** Replaces digits by 0 or 9 if the pattern allows it: the first and last years, months and hours. */
+/** Replaces digits by 0 or 9 if the pattern allows it, so that the first and last years, months and hours occur. */
 function atTheEdge(draw: Draw, text: string, pattern: RegExp): string {
   const digit = draw.pick(['0', '9']);
   return [...text.matchAll(/\d/g)].reduce((edged, { index }) => {

@@ -9,7 +9,7 @@ import { patternedText, textOf, type Bounds } from './texts.ts';
 /** The path of a value: names of properties and positions, from the root of the body. For a parameter it is the name. */
 export type Place = readonly (string | number)[];
 
-/** Suggests a value instead of a generated one; undefined for no suggestion. */
+/** Suggests a value instead of a generated value; undefined for no suggestion. */
 export type Suggest = (place: Place, schema: JsonObject) => Json | undefined;
 
 /** The depth at which recursive schemas end, such as steps in steps. */

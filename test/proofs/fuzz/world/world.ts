@@ -101,7 +101,7 @@ class FuzzedWorld implements World {
     return slash < 0 ? undefined : textAt(this.#bodies.get(name.slice(0, slash)), name.slice(slash));
   };
 
-  /** Returns a version 4 UUID, which is the same for the same number in this world. */
+  /** Returns a version 4 UUID, which is equal for equal numbers in this world. */
   uuid(number: string): string {
     const hex = createHash('sha256').update(`${this.#salt}:${number}`).digest('hex');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students for whom a command affected the mail, so that they may or may not get a mail. */
+  /** Students whose mail a command affected, so that they may or may not get a mail. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);

@@ -87,7 +87,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     async run() {
       const { records } = await readMailDomain(deps, clubId);
       for (const { name, value } of records) published.set(name, value);
-      wasGone ||= blankAt === sim.time.now; // either of two checks at the same moment may be the last
+      wasGone ||= blankAt === sim.time.now; // if two checks have the same time, either check may be the last
     },
   };
   const withdraw: Command = {

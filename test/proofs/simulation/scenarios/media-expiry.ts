@@ -1,4 +1,4 @@
-/** Videos without a plan that hosts them: warnings, removals, and plans that change at the same time. */
+/** Videos of clubs whose plan does not host videos: warnings, removals, and plans that change at the same time. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';

@@ -21,8 +21,10 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Start times of sessions in hours from the beginning. Some are so near that the times of their reminders have passed, and some are
- * before each reminder. */
+/**
+ * Start times of sessions in hours from the beginning. Some are so near that the times of their reminders have passed, and some are
+ * before each reminder.
+ */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
 const publicIds = ['knots', 'sails'] as const;

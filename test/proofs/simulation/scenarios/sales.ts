@@ -510,7 +510,7 @@ function stateOf(
   const paidAt = last?.paidAt.getTime() ?? -Infinity;
   const isSince = ({ occurred_at: at }: Body) => Date.parse(at) >= paidAt;
   const canceled = ofSubscription(processed, 'subscription.canceled').some(isSince);
-  // Of the notices with the same lateness, the earliest notice counts.
+  // The earliest notice of each lateness counts.
   const lateAt = new Map<string, number>();
   for (const { subscription: of, occurred_at: at } of ofSubscription(processed, 'subscription.past_due')) {
     const key = of?.lateness ?? '';

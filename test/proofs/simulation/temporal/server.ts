@@ -83,7 +83,7 @@ interface TemporalSettings {
   isGivenTwice: () => boolean;
   /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
-  /** Is called when a run fails, which no run of ours may do. */
+  /** Is called when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
 }
 
@@ -313,7 +313,7 @@ export class SimulatedTemporal {
       run.hasBegun = true;
       const workflow = workflows[run.type];
       if (!workflow) throw new Error(`There is no workflow ${run.type}`);
-      // As soon as the code has set the handler, handles a signal that arrived with the start.
+      // Handles a signal that arrived with the start as soon as the code has set the handler.
       within(
         () =>
           void workflow(...run.args).then(

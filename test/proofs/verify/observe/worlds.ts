@@ -112,7 +112,7 @@ const both = (name: string, values: string, ...fires: Break['fires']): Break => 
   fires,
 });
 
-/** For each alert, series with its object broken. The alert must fire within 90 minutes. */
+/** The series for each alert, in which the watched object is broken. The alert must fire within 90 minutes. */
 export const breaks: Readonly<Record<AlertName, Break>> = {
   ProcessAway: {
     series: { ...inOne('up', '1x10 0x100'), ...inApi('up', '1x10 stale') },

@@ -179,7 +179,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(bytes.length).to.be.below(printedLogoRules.mostPictureBytes + 120 * 1_024);
   });
 
-  it('has the club’s current look, and does not come from a stored PDF with another look', async () => {
+  it('is the club’s current logo, even if a stored PDF shows another logo', async () => {
     const plain = await print();
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const first = await print();
@@ -220,7 +220,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(new Set(printed.map((bytes) => bytes.toString('base64'))).size).to.equal(1);
   });
 
-  describe('that cannot be read', () => {
+  describe('an unreadable logo', () => {
     let logo: string;
     let key: string;
     let bucket: string;

@@ -99,7 +99,7 @@ describe('concurrent completions', () => {
   }
 });
 
-describe('a completion and a concurrent change that withdraws its lesson', () => {
+describe('a completion of a lesson beside a change that withdraws the lesson', () => {
   /** Runs the act of an administrator or a removal of the student in a transaction that stays open. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
@@ -113,7 +113,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
   };
 
   for (const [what, take] of Object.entries(takings)) {
-    it(`answers 404 to a completion and records nothing if ${what} first`, async () => {
+    it(`is answered with 404 and records nothing if ${what} first`, async () => {
       const [only = ''] = await start(1);
       let before: Record<string, number> = {};
       const answer = await begunDuring(
@@ -143,7 +143,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
   };
 
   for (const [what, begin] of Object.entries(later)) {
-    it(`makes ${what} wait for the completion, and keeps both changes`, async () => {
+    it(`makes ${what} wait, and both changes are kept`, async () => {
       const { publicUrl } = await testDeps();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
@@ -155,7 +155,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
     });
   }
 
-  it('makes the revocation of access wait for the completion, and keeps both changes', async () => {
+  it('makes the revocation of access wait, and both changes are kept', async () => {
     const { publicUrl } = await testDeps();
     const [only = ''] = await start(1);
     await begunDuring(
@@ -177,7 +177,7 @@ describe('a completion and a concurrent change that withdraws its lesson', () =>
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('writes facts if and only if it answers 200, while the course is being archived (20 rounds)', async () => {
+  it('writes facts if and only if the answer is 200, while the course is being archived (20 rounds)', async () => {
     await start(1);
     for (let round = 0; round < 20; round++) {
       course = await buildOpenCourse(club.id);

@@ -386,7 +386,7 @@ describe('an access that is restored or extended', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('makes the run wait and then complete the course if access is granted while the run looks', async () => {
+  it('makes the run wait and then complete the course if access is granted during a step of the run', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),

@@ -24,8 +24,8 @@ const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
   .flatMap(([kind, of]) => (whole.includes(kind) ? of : of.slice(0, 2)));
 
 /**
- * The same fonts, named f0, f1 and so on. Chromium uses the first font that contains the letter. Spaces keep the certificate's font,
- * because spaces have different widths in different fonts.
+ * Returns a page with the text in the fonts of the certificate, which have the names f0, f1 and so on. Chromium uses the first font that
+ * contains the letter. Spaces keep the certificate's font, because spaces have different widths in different fonts.
  */
 async function pageOf(text: string): Promise<{ styles: string; html: string }> {
   const usual = await prepareText('a', { style: 'bold', language: 'en', direction: 'ltr' });

@@ -29,7 +29,7 @@ describe('the font of each letter (CERT-4)', () => {
     expect((await fontsOf('1'))[0]?.[1]).to.equal('DejaVuSerif-Bold');
   });
 
-  it('contains the people of a family as one picture', async () => {
+  it('draws a family emoji of three people as one picture', async () => {
     const family = '👨\u200d👩\u200d👧';
     const prepared = await prepareText(family, { style: 'bold', language: 'en', direction: 'ltr' });
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);

@@ -79,11 +79,11 @@ describe('the mail of a one-time token, while the master key changes', () => {
       );
 
   for (const [who, issuer, sender] of [
-    ['issued before the change, sent when the new key is current', first, changed],
-    ['issued with the new key, sent by a process that still seals with the old key', changed, openable],
+    ['issued before the change, and sent when the new key is current', first, changed],
+    ['issued with the new key, and sent by a process that still seals with the old key', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
-    it(`contains the same valid token at each attempt: ${who}`, async () => {
+    it(`contains the same valid token at each attempt if the token is ${who}`, async () => {
       await ask(issuer, 'student_reset_password');
       const refused = await attempt(issuer, { refused: true });
       const { isSent, token } = await attempt(sender, { at: minute });
@@ -128,10 +128,10 @@ describe('the mail of a one-time token, while the master key changes', () => {
     };
 
     for (const [who, issuer, others] of [
-      ['from before', first, [first, openable, changed]],
+      ['of the old key', first, [first, openable, changed]],
       ['of the new key', changed, [openable, changed, alone]],
     ] as const)
-      it(`${who} is mailed and accepted by every process`, async () => {
+      it(`mails a code ${who}, which every process accepts`, async () => {
         const codeId = (await ask(issuer, 'student_code')) ?? '';
         const { code } = await attempt(openable);
         expect(code).to.equal(tokenText(issuer, 'student_code', codeId));

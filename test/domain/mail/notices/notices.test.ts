@@ -81,7 +81,7 @@ describe('reports of SES (CAMP-15)', () => {
     expect(readSesReport(sesReport('Complaint', at, { mailId }), now)?.kind).to.equal('complained');
   });
 
-  it('are ignored if invalid or about opens, and get the current time if they state no time', () => {
+  it('are ignored if they are invalid or about opens, and get the current time if they state none', () => {
     expect(readSesReport(sesReport('Open', at, { mailId }), now)).to.equal(undefined);
     for (const none of [
       '',
@@ -128,7 +128,7 @@ describe('messages of SNS (CAMP-15)', () => {
     ).to.equal('believed');
   });
 
-  it('need one fetch of the certificate', async () => {
+  it('need only one fetch of the certificate for three messages', async () => {
     const one = guard();
     sns.asked.length = 0;
     for (let count = 0; count < 3; count++) await one.verify(readSnsMessage(Buffer.from(sns.post({}))), now);

@@ -146,7 +146,7 @@ describe('mail requests', () => {
     expect(await mailRows(student.id)).to.equal(6);
   });
 
-  it('send a mail despite many requests from the time when the address had no account', async () => {
+  it('send a mail to a new account, despite many requests before the account existed', async () => {
     const { db, vault } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;

@@ -77,7 +77,7 @@ describe('erasure of images for agents', () => {
     });
   });
 
-  describe('without a question', () => {
+  describe('because of their age', () => {
     /** An uploaded and completed image. @returns the image, and the time when it became ready */
     async function readyImage() {
       const { media } = await uploadBytes({ club, student }, image);

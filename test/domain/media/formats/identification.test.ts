@@ -422,7 +422,7 @@ describe('audio and video', () => {
     expect(await measures(mp3(), 'audio/mpeg')).to.deep.equal({ mime: 'audio/mpeg', kind: 'audio', durationMs: 1_045 });
   });
 
-  it('refuse a video that was not announced as a video, because the plan must include it', async () => {
+  it('refuse a video that was not announced as a video, because the plan must include videos', async () => {
     for (const announced of ['audio/mp4', pdfType, 'image/png', 'text/plain'])
       expect(await measures(await video('mp4'), announced), announced).to.deep.equal({ error: 'content_not_allowed' });
   });
@@ -445,7 +445,7 @@ describe('audio and video', () => {
 describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is SVG by its root element if announced as SVG, and otherwise a text', async () => {
+  it('is detected as SVG by its root element if it is announced as SVG, and as a text otherwise', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
@@ -458,7 +458,7 @@ describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
     expect(await found(Buffer.from(svg), 'image/svg+xml', 'agent_image')).to.include({ error: 'content_not_allowed' });
   });
 
-  it('is AVIF by its brand, and refused for agents', async () => {
+  it('is detected as AVIF by its brand, and is refused as an image for agents', async () => {
     const avif = Buffer.concat([Buffer.from([0, 0, 0, 28]), Buffer.from('ftypavif'), Buffer.alloc(40)]);
     expect(await found(avif, 'image/png')).to.include({ mime: 'image/avif', kind: 'image' });
     expect(await found(avif, 'image/png', 'agent_image')).to.include({ error: 'content_not_allowed' });
@@ -476,7 +476,7 @@ describe('the identification of a file', () => {
   const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
     identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
-  it('ends at the time limit of its thread, with a broken image or a forbidden document', async () => {
+  it('fails an image as broken and a document as forbidden at the time limit of its thread', async () => {
     const threads = identificationThreads({ ...identificationRules, workMs: 0 });
     const ended = async (mime: string, bytes: Buffer) => {
       const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, threads });
@@ -522,7 +522,7 @@ describe('the identification of a file', () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('has two permits with up to three cores, three permits with four cores, and otherwise four', () => {
+  it('has two permits on up to three cores, three permits on four cores, and four on more cores', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

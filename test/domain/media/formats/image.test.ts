@@ -61,7 +61,7 @@ describe('a rotated photo', () => {
   const entry = '0112000300000001';
   const exifs: Readonly<Record<string, [string, boolean]>> = {
     'big-endian, with the mark': ['457869660000 4d4d002a00000008 0001 0112000300000001 00060000', true],
-    'little-endian, without it': ['49492a0008000000 0100 1201030001000000 08000000', true],
+    'little-endian, without the mark': ['49492a0008000000 0100 1201030001000000 08000000', true],
     'behind another entry': [`4d4d002a00000008 0002 0100000300000001 00060000 ${entry} 00050000`, true],
     'upside down': [`4d4d002a00000008 0001 ${entry} 00030000`, false],
     'an unknown orientation': [`4d4d002a00000008 0001 ${entry} 00090000`, false],

@@ -70,7 +70,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('of an old release gets its size after rotation later, once, and keeps its pictures', async () => {
+    it('of an old release later gets its size after rotation only once, and keeps its pictures', async () => {
       const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);

@@ -139,7 +139,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await wakesOf(id)).to.deep.equal([]);
     });
 
-    describe('charges the club', () => {
+    describe('the charge to the club', () => {
       /** Completes the image. @returns the result, and the number of charges */
       async function charged(id: string, charge: () => Promise<void> = async () => {}, deps?: MediaDeps) {
         let charges = 0;
@@ -160,7 +160,7 @@ describe('an upload that has arrived (MED-16)', () => {
         return `${outcome}, charged ${charges}`;
       }
 
-      it('once, for the call that changes the upload', async () => {
+      it('is made once, for the call that changes the upload', async () => {
         const id = await upload();
         const calls = await Promise.all(Array.from({ length: 5 }, () => charged(id)));
         expect(calls.filter((call) => call.endsWith('1'))).to.deep.equal(['processing, charged 1']);
@@ -168,13 +168,13 @@ describe('an upload that has arrived (MED-16)', () => {
         expect(await charged(id)).to.equal('ready, charged 0');
       });
 
-      it('never for an unknown image, or an image that has not arrived', async () => {
+      it('is not made for an unknown image, or for an image that has not arrived', async () => {
         expect(await charged(newId())).to.equal('not_found, charged 0');
         const { media } = await reserve(uploader(), image);
         expect(await charged(media.id)).to.equal('upload_missing, charged 0');
       });
 
-      it('and does not change the upload if the club has used up its limit', async () => {
+      it('leaves the upload unchanged if the club has used up its limit', async () => {
         const id = await upload();
         const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
         expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
@@ -480,7 +480,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
-    it('keeps the renditions of the second worker that claimed the file, and the first erases its own', async () => {
+    it('keeps only the renditions of the second worker that claimed the file', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const slow = await processingDeps({
@@ -573,7 +573,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(2);
     });
 
-    it('of an old release gets its picture later, once', async () => {
+    it('of an old release gets its picture later, and only once', async () => {
       const { id } = await uploadFile({ club }, await book());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
@@ -682,7 +682,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return id;
     }
 
-    it('becomes a picture later, once, and its original is emptied after the addresses expire', async () => {
+    it('becomes a picture only once, and its original is emptied after the addresses expire', async () => {
       const bytes = await photo();
       const id = await oldImage(bytes);
       const goesAt = new Date(Date.now() + 5 * 24 * hour);
@@ -742,7 +742,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  it('of an old release is processed later, once, fifty files at a time', async () => {
+  it('of an old release is processed later and only once, in rounds of at most fifty files', async () => {
     const { db } = await processingDeps();
     const old = await Promise.all(
       Array.from({ length: 53 }, async (_, at) => (await buildMedia(club.id, { bytes: `knot ${at}` })).id),

@@ -72,7 +72,7 @@ describe('agent images', () => {
         'an image that failed': failed.id,
       })) {
         outcomes[name] = await required([id]);
-        outcomes[`${name}, beside an own image`] = await required([own.id, id]);
+        outcomes[`${name}, beside an image of the same student`] = await required([own.id, id]);
       }
       outcomes['one named twice'] = await required([own.id, own.id]);
       outcomes['an image that is named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);

@@ -113,7 +113,7 @@ describe('the storage of a club', function () {
       expect(row).to.deep.equal({ files: 17, held: 17 * megabyte });
     });
 
-    it('has a refusal that names the plan only to an administrator, not to a student (AUTH-10)', async () => {
+    it('is refused with the name of the plan only to an administrator, not to a student (AUTH-10)', async () => {
       await buildPlan(clubId, 'trial');
       await buildStored(clubId, included('trial'));
       const student = await buildStudent(clubId);
@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('counts the bytes of a deleted reservation until five minutes after the address expires', async () => {
+    it('keeps the bytes of a deleted reservation counted until five minutes after the address expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -178,7 +178,7 @@ describe('the storage of a club', function () {
       expect(await reserve(100)).to.not.equal('limit_reached');
     });
 
-    it('counts the bytes once if the bucket fails during the deletion', async () => {
+    it('keeps the bytes counted only once if the bucket fails during the deletion', async () => {
       const id = await reserveFile(clubId, 60);
       const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
       await removeMedia(away, clubId, id, now);
@@ -186,7 +186,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('counts its reserved size after the bytes of a ready or failed file are erased', async () => {
+    it('keeps its reserved size counted after the bytes of a ready or failed file are erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -240,7 +240,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('fails with storage_full if a larger file has no room, so that only the address counts', async () => {
+    it('fails with storage_full if a larger file has no room, and then counts only the address of the file', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];

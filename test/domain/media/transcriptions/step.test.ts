@@ -39,7 +39,7 @@ describe('subtitles from speech', function () {
   const tracksOf = async ({ mediaId }: Film) => (await testDeps()).db.manager.findBy(MediaTrack, { mediaId });
   const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-  it('become a track of the command, and the row is deleted', async () => {
+  it('become a track that is marked as made by the command, and the row of the request is deleted', async () => {
     const of = await film();
     expect(await ask(of, 'pt-br')).to.deep.equal({ language: 'pt-BR', status: 'pending' });
     expect(await transcribeOnce(of.mediaId)).to.deep.equal({ done: true, outcome: 'gone' });

@@ -15,7 +15,7 @@ import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
 
-describe('uses of media (MED-14)', () => {
+describe('setUses (MED-14)', () => {
   let club: TestClub;
   let place: { kind: 'lesson'; id: Id };
   beforeEach(async () => {

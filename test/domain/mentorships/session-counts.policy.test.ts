@@ -16,7 +16,7 @@ const time = fc.oneof(
 const session = fc.record({ startsAt: time, minutes: fc.oneof(fc.integer({ min: 15, max: 240 }), fc.constant(240)) });
 
 describe('whole days in a count of sessions', () => {
-  it('cover, together with the parts of days, each matching session once and no other session', () => {
+  it('and the parts of days together cover each matching session once, and no other session', () => {
     const statuses = [undefined, 'booked', 'completed', 'canceled'] as const;
     const filters = fc.record({
       status: fc.constantFrom(...statuses),

@@ -51,7 +51,7 @@ describe('the rules of mentorship sessions', () => {
     expect(dueTemplates(justInTime, at('09T09:00')).due).to.include('day_before');
   });
 
-  it('send only a cancellation mail, until the end, and no rating request after a no-show (MENT-11)', () => {
+  it('send only cancellation mails for a canceled session, and no mail after a no-show (MENT-11)', () => {
     const canceled = { ...session, status: 'canceled' as const, canceledAt: at('05T12:00') };
     expect(dueTemplates(canceled, at('09T12:00'))).to.deep.equal({
       due: ['canceled', 'mentor_canceled'],
@@ -63,7 +63,7 @@ describe('the rules of mentorship sessions', () => {
     expect(dueTemplates(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });
   });
 
-  it('show a booked session as completed from its end on, and no other session (MENT-9)', () => {
+  it('show a session as completed only if it is booked and has ended (MENT-9)', () => {
     expect(shownStatus(session, before(session.endsAt))).to.equal('booked');
     expect(shownStatus(session, session.endsAt)).to.equal('completed');
     for (const status of ['canceled', 'no_show'] as const)

@@ -15,7 +15,7 @@ describe('tokens of downloads (REPO-5)', () => {
     expect(readDownloadToken(vault, token, named.expiresAt)).to.equal(undefined);
   });
 
-  it('are refused if a character is changed, removed or added, and under another key', () => {
+  it('are refused if a character is changed, removed or added, or if another key is used', () => {
     for (let at = 0; at < token.length; at++) {
       const other = token[at] === 'A' ? 'B' : 'A';
       const changed = token.slice(0, at) + other + token.slice(at + 1);

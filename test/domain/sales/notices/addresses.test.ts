@@ -39,7 +39,7 @@ describe('addresses in a notice', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('do not include only a part of an address if the address fills its field', () => {
+  it('include an address only as a whole if the address fills its field', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 
@@ -84,8 +84,8 @@ describe('addresses in a notice', () => {
   });
 });
 
-describe('a notice with an unknown token', () => {
-  it('is refused before its body is read', async () => {
+describe('the reading of a notice', () => {
+  it('refuses an unknown token before the body is read', async () => {
     const receiveBody = () => Promise.reject(new Error('The body was read'));
     const received = { platform: 'generic', token: 'nobody', receiveBody, signature: '' };
     const receiveNotice = createNoticeReceiver(await testDeps());
@@ -95,7 +95,7 @@ describe('a notice with an unknown token', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('has no valid address with the Kelvin sign, because addresses are checked before folding', () => {
+  it('accepts no address with the Kelvin sign, because addresses are checked before folding', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

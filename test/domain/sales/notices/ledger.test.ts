@@ -228,7 +228,7 @@ describe('a sale', () => {
       expect((await facts(shop)).filter((type) => type === 'purchase.refunded')).to.have.length(1);
     });
 
-    it('ends with a chargeback, and with a refund in another currency', async () => {
+    it('ends after a chargeback, or after a refund in another currency', async () => {
       for (const undoing of [
         (shop: TestShop) => ({ ...refund(shop, { amount: 1_000 }), event: 'purchase.chargeback' }),
         (shop: TestShop) => refund(shop, { amount: 1_000, currency: 'USD' }),

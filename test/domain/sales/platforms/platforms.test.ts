@@ -363,7 +363,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('of every platform are refused as bad_shape if the body contains no event', () => {
+  it('are refused as bad_shape on every platform if the body contains no event', () => {
     for (const platform of salesPlatforms)
       for (const body of [{}, { event: null }, { event: [] }, { event: 'x'.repeat(2_000) }, { data: 1 }])
         expect(refusalOf(platform, body).code, `${platform}: ${JSON.stringify(body).slice(0, 40)}`).to.equal(

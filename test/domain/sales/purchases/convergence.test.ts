@@ -54,8 +54,8 @@ const partialRefund = (shop: TestShop, refunded: number) =>
   });
 
 const stories: Record<string, Notice[]> = {
-  'a sale: approved, completed, refunded, charged back': oneTime,
-  'a sale: approved, completed, refunded': oneTime.slice(0, 3),
+  'a sale is approved, completed, refunded and charged back': oneTime,
+  'a sale is approved, completed and refunded': oneTime.slice(0, 3),
   'a sale whose notices have different amounts and times': [
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0), purchase: termsOf(4_900, 0) }),
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
@@ -69,20 +69,24 @@ const stories: Record<string, Notice[]> = {
           partialRefund(shop, refunded),
     ),
   ],
-  'a subscription: canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
-  'a subscription: charged, late, paid, late again': [...charges, ...late],
-  'a subscription: charged, late, canceled immediately': [...charges, ...late, canceledOn(95)],
-  'a subscription: charged, late, canceled with a grace period': [...charges, ...late, canceledOn(95, later)],
-  'a subscription: canceled and resumed': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
+  'a subscription is canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
+  'a subscription is charged, late, paid and late again': [...charges, ...late],
+  'a subscription is charged, late and then canceled immediately': [...charges, ...late, canceledOn(95)],
+  'a subscription is charged, late and then canceled with a grace period': [...charges, ...late, canceledOn(95, later)],
+  'a subscription is canceled and resumed': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
     (notice) => notice ?? [],
   ),
-  'a subscription: canceled with a grace period and resumed': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
-  'a subscription: canceled immediately, then its charge refunded': [
+  'a subscription is canceled with a grace period and resumed': [
+    chargeOf(0, 0),
+    canceledOn(20, later),
+    chargeOf(1, 30),
+  ],
+  'a subscription is canceled immediately, and then its charge is refunded': [
     chargeOf(0, 0),
     canceledOn(2),
     chargeOf(0, 3, 'refunded', later),
   ],
-  'a subscription: canceled, resumed, canceled again immediately': [
+  'a subscription is canceled, resumed and canceled again immediately': [
     chargeOf(0, 0),
     canceledOn(20),
     chargeOf(1, 30),
@@ -96,61 +100,69 @@ const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefi
 
 /** In these cases the access changes more than once, for different reasons. The number of facts depends on the order of the notices. */
 const windings: Record<string, Notice[]> = {
-  'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
-  'a charge refunded, then canceled with a grace period': [
+  'an old charge is refunded': [...charges, chargeOf(0, 70, 'refunded')],
+  'a charge is refunded, and then the subscription is canceled with a grace period': [
     ...charges,
     chargeOf(2, 70, 'refunded', later),
     canceledOn(71, later),
   ],
-  'canceled twice, the longer grace period last': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
-  'canceled twice, the longer grace period first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
-  'canceled three times, the last time immediately': [
+  'the subscription is canceled twice, and the second grace period is longer': [
+    chargeOf(0, 0),
+    canceledOn(5, sooner),
+    canceledOn(6, later),
+  ],
+  'the subscription is canceled twice, and the first grace period is longer': [
+    chargeOf(0, 0),
+    canceledOn(5, later),
+    canceledOn(6, sooner),
+  ],
+  'the subscription is canceled three times, the last time immediately': [
     chargeOf(0, 0),
     canceledOn(5, later),
     canceledOn(6, sooner),
     canceledOn(7),
   ],
-  'canceled, charged, canceled, charged': [
+  'the subscription is canceled, charged, canceled and charged': [
     chargeOf(0, 0),
     canceledOn(5, sooner),
     chargeOf(1, 30),
     canceledOn(35, later),
     chargeOf(2, 60),
   ],
-  'canceled with a grace period, charged, canceled immediately': [
+  'the subscription is canceled with a grace period, charged, and canceled immediately': [
     chargeOf(0, 0),
     canceledOn(5, sooner),
     chargeOf(1, 30),
     canceledOn(35),
   ],
-  'canceled immediately, charged, canceled with a grace period': [
+  'the subscription is canceled immediately, charged, and canceled with a grace period': [
     chargeOf(0, 0),
     canceledOn(5),
     chargeOf(1, 30),
     canceledOn(35, later),
   ],
-  'the latest charge refunded and charged back': [chargeOf(0, 0), chargeOf(0, 3, 'refunded'), chargedBack],
-  'refunded, charged, canceled, charged': [
+  'the latest charge is refunded and charged back': [chargeOf(0, 0), chargeOf(0, 3, 'refunded'), chargedBack],
+  'the subscription is refunded, charged, canceled and charged': [
     chargeOf(0, 0),
     chargeOf(0, 3, 'refunded'),
     chargeOf(1, 30),
     canceledOn(35, later),
     chargeOf(2, 60),
   ],
-  'canceled immediately, refunded, charged': [
+  'the subscription is canceled immediately, refunded and charged': [
     chargeOf(0, 0),
     canceledOn(3),
     chargeOf(0, 4, 'refunded'),
     chargeOf(1, 30),
   ],
-  'canceled with a grace period, refunded, charged, late': [
+  'the subscription is canceled with a grace period, refunded, charged and then late': [
     chargeOf(0, 0),
     canceledOn(3, later),
     chargeOf(0, 4, 'refunded'),
     chargeOf(1, 30),
     ...late,
   ],
-  'an old and the latest charge refunded, then canceled': [
+  'an old and the latest charge are refunded, and then the subscription is canceled': [
     ...charges,
     chargeOf(0, 70, 'refunded'),
     chargeOf(2, 71, 'refunded'),

@@ -143,7 +143,7 @@ describe('retention (DEL-8)', () => {
       expect(rows.map(({ endpoint_id }) => endpoint_id)).to.have.members([delivery.endpoint.id, other.id]);
     });
 
-    it('leaves an ended delivery unchanged, and wakes no workflow', async () => {
+    it('is dropped without a change to an ended delivery, and without a wake of its workflow', async () => {
       const delivery = await succeeded();
       const row = await deliveryRow(delivery.id);
       await retainAll(bodiesEnd);

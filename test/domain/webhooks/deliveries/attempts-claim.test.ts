@@ -195,7 +195,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws an internal error, without recording an outcome or counting against the endpoint', async () => {
+    it('throws an internal error if the request cannot be sent, without an outcome or a counted failure', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),

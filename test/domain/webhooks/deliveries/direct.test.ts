@@ -353,7 +353,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('leaves the wake to the cancellation of the queue, with bulk priority, if the endpoint is disabled', async () => {
+    it('wakes the run only by the cancellation of the queue, with bulk priority, if it disables the endpoint', async () => {
       const longAgo = new Date(now - 5 * day);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1, failing_since: longAgo });
       await wakes(async () => expect(await fails()).to.equal(undefined));

@@ -260,7 +260,7 @@ describe('requested attempts', () => {
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('makes its own attempt even if it was requested during a resend that then fails', async () => {
+    it('makes a separate attempt even if it was requested during a resend that then fails', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -277,7 +277,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
-    it('makes its own attempt even if it was requested during a resend whose worker died', async () => {
+    it('makes a separate attempt even if it was requested during a resend whose worker died', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       await resend(delivery);
       await dies(delivery);
@@ -305,7 +305,7 @@ describe('requested attempts', () => {
     });
   });
 
-  describe('at a throttled endpoint (DEL-5)', () => {
+  describe('an attempt at a throttled endpoint (DEL-5)', () => {
     useStoppedClock();
     /** The operations that request an attempt. @returns the delivery, ready for its attempt */
     const ways: Record<string, () => Promise<{ id: string }>> = {
@@ -351,13 +351,13 @@ describe('requested attempts', () => {
       });
     }
 
-    it('makes a scheduled attempt wait for the gate', async () => {
+    it('waits for the gate if the attempt is scheduled', async () => {
       await throttle();
       expect(await attempt(await due())).to.include({ done: false, waitingFor: 'gate' });
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('makes a scheduled attempt after the gate has admitted its delivery, while others still wait', async () => {
+    it('is made after the gate has admitted its delivery, while other deliveries still wait', async () => {
       await throttle();
       const [one, other] = [await due(), await due()];
       for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });

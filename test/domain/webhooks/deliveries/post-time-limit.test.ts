@@ -24,7 +24,8 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
  * Measures the memory that stays in use. It collects garbage before each measurement. It uses the smallest of the later measurements,
  * because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large heap. So `begin` starts
  * the measurements.
- * @param work calls `begin` after phases such as connecting, because a garbage collection could delay such a phase beyond its time limit
+ * @param work the work, which calls `begin` after phases such as connecting. A garbage collection could delay such a phase beyond its
+ * time limit.
  * @returns the growth of the memory in use during `work`, in bytes
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {

@@ -176,19 +176,19 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         record(db, { outcome, responseStatus: 200, durationMs: 1, responseExcerpt: 'Stella' });
       if (!leaves) continue;
 
-      it(`give a ${what} the expected result if it begins during an uncommitted ${act}`, async () => {
+      it(`give a ${what} the expected result if the ${what} is recorded during an uncommitted ${act}`, async () => {
         await inOrder(acts[act], () => recordAnswer(), outcome === 'succeeded' && passes === true);
         await expectResult(leaves.actFirst, outcome);
       });
 
-      it(`give a ${what} the expected result if a ${act} begins before its commit`, async () => {
+      it(`give a ${what} the expected result if a ${act} begins before the ${what} is committed`, async () => {
         await inOrder(recordAnswer, () => acts[act]());
         await expectResult(leaves.recordFirst, outcome);
       });
     }
   }
 
-  describe('after both commits', () => {
+  describe('the next step after both commits', () => {
     it('parks a failed delivery of a paused endpoint in its run', async () => {
       await inOrder(acts.pause, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
@@ -222,7 +222,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     }
   });
 
-  describe('with a lost claim', () => {
+  describe('a lost claim', () => {
     beforeEach(() => endLease(delivery.id));
 
     for (const { what, record, status } of [
@@ -262,7 +262,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     });
   });
 
-  it('leaves no attempt and no second wake if a claim is returned after a removal', async () => {
+  it('leave no attempt and no second wake if a claim is returned after a removal', async () => {
     const giveBack = (db = deps.db) => returnClaim(db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     await inOrder(acts.removal, () => giveBack());
     expect(await deliveryRow(delivery.id)).to.include({ ...ended, direct: false, leaseUntil: null });

@@ -22,7 +22,7 @@ import { fakePermits } from '../../../toolkit/fakes/attempt-permits.ts';
 import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 
-describe('concurrent changes during an attempt’s record', () => {
+describe('a concurrent change during an attempt’s record', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe('concurrent changes during an attempt’s record', () => {
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
-  describe('a 2xx and an uncommitted disable', () => {
+  describe('a 2xx during an uncommitted disable', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
       it(`waits for the disable, and then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {

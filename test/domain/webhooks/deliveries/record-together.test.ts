@@ -218,7 +218,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(times).to.deep.equal([now, now, now + 5_001, now + 5_001]);
     });
 
-    it('are written with the latest time of each endpoint if one statement records several', async () => {
+    it('are written with the latest time of each endpoint if one statement records several successes', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), await inFlight(elsewhere)];
       const later = [1, 3, 2, 4];
@@ -410,7 +410,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('use one generic plan, without full scans of partitions or use of partitions out of range', async () => {
+  it('use one generic plan, which scans no partition fully and reads no partition out of range', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
     const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
@@ -441,9 +441,9 @@ describe('recorded successes of a process (HOOK-19)', () => {
         answer: { ...accepted, responseExcerpt: 'a\u0000b' },
         sqlState: '22021',
       },
-      { what: 'its row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
+      { what: 'the row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone because of ${what}, while the other successes are recorded in halves`, async () => {
+      it(`fail alone if Postgres refuses ${what}, while the other successes are recorded in halves`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');

@@ -40,7 +40,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
   const [enable, pause, disable] = [on(enableEndpoint), on(pauseEndpoint), on(disableEndpoint)];
   const statusOf = async ({ id }: TestWebhookDelivery) => (await deliveryRow(id)).status;
 
-  describe('paused', () => {
+  describe('a paused endpoint', () => {
     it('parks due deliveries at any time, without a request or an attempt', async () => {
       const delivery = await due();
       await pause();
@@ -125,7 +125,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
     });
   });
 
-  describe('disabled', () => {
+  describe('a disabled endpoint', () => {
     it('ends the gate', async () => {
       await pause();
       await tend();

@@ -22,7 +22,7 @@ import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 
 const minute = 60_000;
 
-describe('concurrent changes at an endpoint’s gate', () => {
+describe('an endpoint’s gate during concurrent changes', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   beforeEach(async () => {

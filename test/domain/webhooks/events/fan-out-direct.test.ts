@@ -253,7 +253,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([false, true]);
     });
 
-    it('of several has its own result: deleted, left to runs, not subscribed, or locked', async () => {
+    it('has a separate result beside other facts: deleted, left to runs, not subscribed, or locked', async () => {
       const [runs, unsubscribed, locked] = [
         await buildSubscription(url),
         await buildSubscription(url, ['student.created']),
@@ -274,7 +274,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
-    it('uses a permit while permits are free, and then a run', async () => {
+    it('is attempted directly while a permit is free, and is left to a run otherwise', async () => {
       const facts: ClaimedFact[] = [];
       for (let count = 0; count < 5; count++) facts.push(await recordFor(subscription));
       let slots = 2;
@@ -285,15 +285,15 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
   });
 
-  describe('the lane gets no offer', () => {
+  describe('the offer to the lane', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, healthy } of [
       { what: 'fails', state: failing, healthy: false },
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, healthy: false },
-      { what: 'is throttled without a counted failure', state: { breaker_step: 1 }, healthy: true },
+      { what: 'is throttled although no failure is counted', state: { breaker_step: 1 }, healthy: true },
       { what: 'is paused', state: { status: 'paused' }, healthy: true },
     ]) {
-      it(`for an endpoint that ${what}, whose deliveries wait for a run (one fact, and several)`, async () => {
+      it(`is omitted for an endpoint that ${what}, whose deliveries wait for a run (one or several facts)`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
         const facts: ClaimedFact[] = [];
@@ -314,7 +314,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     }
 
-    it('for a disabled endpoint, which gets no delivery', async () => {
+    it('is omitted for a disabled endpoint, which gets no delivery', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'disabled' });
       const lane = fakeLane();
       const fact = await recordFor(subscription);
@@ -323,7 +323,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await deliveriesOf(fact)).to.deep.equal([]);
     });
 
-    it('for a removed student, except the student.removed event', async () => {
+    it('is omitted for a removed student, except for the student.removed event', async () => {
       const facts = [await recordFor(subscription), await recordFor(subscription, 'student.removed')];
       await removeTheStudent();
       const lane = fakeLane();

@@ -113,14 +113,14 @@ describe('the fan-out of a fact', () => {
       ]);
     });
 
-    describe('of several facts', () => {
+    describe('one fan-out of several facts', () => {
       const priority = 1 as const;
       const updateOf = (about: Parameters<typeof factAbout>[0]) => ({
         ...factAbout(about, 'student.updated'),
         priority,
       });
 
-      it('are committed together, so that an unreadable body prevents all deliveries of the facts', async () => {
+      it('commits all facts together, so that an unreadable body prevents all deliveries of the facts', async () => {
         const subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
         const good = updateOf(subscription);
         const bad = { ...factAbout(subscription, 'lesson.completed'), priority, subjectId: newId() };
@@ -130,7 +130,7 @@ describe('the fan-out of a fact', () => {
         expect((await fanOutFacts(db, [good], new Date())).map(inShort)).to.deep.equal([1]);
       });
 
-      it('are the endpoints of each fact’s club and type, in the order of the facts', async () => {
+      it('finds the endpoints of each fact by its club and type, and returns them in the order of the facts', async () => {
         const [one, other] = [await buildSubscription(url), await buildSubscription(url, ['student.created'])];
         const facts = [
           updateOf(one),
@@ -150,7 +150,7 @@ describe('the fan-out of a fact', () => {
         ]);
       });
 
-      it('are read with the same number of statements for 20 facts of two types and for two facts', async () => {
+      it('needs the same number of statements for 20 facts of two types as for two facts', async () => {
         const subscription = await buildSubscription(url, ['student.tagged', 'student.level_reached']);
         const { clubId } = subscription;
         const tag = await createTag({ db }, clubId, { name: 'vip' }, new Date());
@@ -171,7 +171,7 @@ describe('the fan-out of a fact', () => {
           .and.to.be.at.least(2);
       });
 
-      it('skip a fact whose student is locked, and handle the other facts immediately', async () => {
+      it('skips a fact whose student is locked, and handles the other facts immediately', async () => {
         const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
@@ -183,7 +183,7 @@ describe('the fan-out of a fact', () => {
         expect((await fanOutFacts(db, facts, new Date())).map(inShort)).to.deep.equal([1, 1]);
       });
 
-      it('wait for a locked endpoint for at most 100 ms, and then leave no row', async () => {
+      it('waits for a locked endpoint for at most 100 ms, and then leaves no row', async () => {
         const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
@@ -197,7 +197,7 @@ describe('the fan-out of a fact', () => {
         expect(await deliveriesOf(facts[0]?.id ?? '')).to.deep.equal([]);
       });
 
-      it('are the same after a second fan-out, with new facts and removed students', async () => {
+      it('returns the same result when it is repeated, even with new facts and removed students', async () => {
         const [one, other] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(one), updateOf(other)];
         const first = await fanOutFacts(db, facts, new Date());

@@ -65,7 +65,7 @@ describe('nullableColumns', () => {
       ['SELECT payment_id FROM students s JOIN orders ON true WHERE s.removed_at IS NULL', 'payment_id?'],
       ['SELECT email FROM students WHERE removed_at IS NULL', 'email'],
     ],
-    'judges a written column in RETURNING by its new value': [
+    'reports a written column in RETURNING as nullable if its new value may be null': [
       ["UPDATE people SET email = 'a' RETURNING email", 'email'],
       ['UPDATE people SET email = NULL WHERE email IS NOT NULL RETURNING email', 'email?'],
       ["INSERT INTO people VALUES (1, 'a', 'b', '{}', '{}') RETURNING email", 'email'],
@@ -75,7 +75,7 @@ describe('nullableColumns', () => {
         'email?',
       ],
     ],
-    'judges expressions by their arguments': [
+    'reports an expression as nullable or not null, as its arguments imply': [
       ["SELECT coalesce(email, '') AS a, coalesce(email, NULL) AS b FROM people", 'a b?'],
       ['SELECT email IS NULL AS a, email || name AS b, lower(name) AS c FROM people', 'a b? c'],
       ["SELECT CASE WHEN id = 1 THEN 'a' END AS a, CASE WHEN id = 1 THEN 'a' ELSE 'b' END AS b FROM people", 'a? b'],
@@ -87,11 +87,11 @@ describe('nullableColumns', () => {
       ['SELECT id = ANY (SELECT owner_id FROM pets) AS a, id IN (SELECT age FROM pets) AS b FROM people', 'a b?'],
       ['SELECT now() AS a, greatest(age, 1) AS b, nullif(id, 1) AS c FROM pets', 'a b c?'],
     ],
-    'judges AND and OR by null tests among their parts': [
+    'reports AND and OR as not null if a null test in one part excludes null in the other part': [
       ['SELECT email IS NULL OR email = $1 AS a, email IS NOT NULL AND email = $1 AS b FROM people', 'a b'],
       ['SELECT email IS NULL AND email = $1 AS a, email IS NOT NULL OR email = $1 AS b FROM people', 'a? b?'],
     ],
-    'judges aggregates and window functions': [
+    'reports whether aggregates and window functions may be null': [
       ['SELECT count(*) AS a, max(id) AS b, (SELECT count(*) FROM pets) AS c FROM people', 'a b? c'],
       [
         'SELECT name, max(id) AS a, max(age) AS b, max(id) FILTER (WHERE age = 1) AS c FROM pets GROUP BY name',
@@ -101,7 +101,7 @@ describe('nullableColumns', () => {
       ['SELECT name, count(*) AS n FROM pets GROUP BY ROLLUP (name)', 'name? n'],
       ['SELECT row_number() OVER () AS a, lag(id) OVER () AS b FROM pets', 'a b?'],
     ],
-    'judges functions and other row sources in FROM': [
+    'reports whether columns of functions and other row sources in FROM may be null': [
       ['SELECT * FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS given (id, name, place)', 'id name place'],
       ['SELECT n FROM generate_series(1, 3) AS n', 'n'],
       ["SELECT id FROM jsonb_to_recordset('[]') AS given (id int)", 'id?'],

@@ -273,7 +273,7 @@ class Analysis {
   }
 
   #isCteColumnNullable(scope: Scope, range: TreeNode, column: number): boolean {
-    if (range.fields['self_reference'] === 'true') return false; // the first rows of the recursion decide
+    if (range.fields['self_reference'] === 'true') return false; // the first rows of the recursion decide whether the column may be null
     let owner: Scope | undefined = scope;
     for (let level = numberIn(range, 'ctelevelsup'); level > 0; level--) owner = owner?.outer;
     const cte =

@@ -131,7 +131,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   };
 }
 
-/** Bundles the workflows. The directory may not exist, because the replay of histories needs the bundle without a stack. */
+/** Bundles the workflows, and creates the folder of the file, because no stack has created it for the replay of histories. */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeWorkflowBundle(file, new DefaultLogger('ERROR'));

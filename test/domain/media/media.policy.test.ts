@@ -88,7 +88,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('are recognized by any form of their type if a browser could run them', () => {
+  it('are recognized as runnable in a browser for any form of their type', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -117,7 +117,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     ['image/avif', 1, false],
     [null, 1, false],
   ] as const)
-    it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'an unknown type'} in one piece`, () => {
+    it(`${expected ? 'are' : 'are not'} read in one piece with ${sizeBytes} bytes of ${mime ?? 'an unknown type'}`, () => {
       expect(isReadWhole({ mime, sizeBytes })).to.equal(expected);
     });
 });
@@ -189,7 +189,7 @@ describe('the limits of files', () => {
     });
   });
 
-  it('retry after 1 and 10 s, and 1, 10, 40 and 120 min, and then end', () => {
+  it('allow retries after 1 and 10 s, then after 1, 10, 40 and 120 min, and then no more', () => {
     const waits = [1, 2, 3, 4, 5, 6, 7, 8].map((faults) => waitAfterFault(faults));
     const minutes = [1, 10, 40, 120].map((count) => count * minuteMs);
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);

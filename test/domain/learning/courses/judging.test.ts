@@ -359,7 +359,7 @@ describe('an access that is restored or extended', () => {
       );
     await give(learner.id, later);
     expect(await judge(course.id)).to.deep.equal({ done: false, at: later?.getTime() });
-    // A student who lost access from another source and gets this access back earlier.
+    // The second student lost access from another source, and gets this access back earlier.
     const source = await testDatabase();
     await source.query(
       `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)

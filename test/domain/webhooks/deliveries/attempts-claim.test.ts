@@ -107,7 +107,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
-        const status = ++statements % 2 === 1 && statements < 7 ? 'paused' : 'enabled'; // the statements alternate: a claim, a look, a claim and so on
+        const status = ++statements % 2 === 1 && statements < 7 ? 'paused' : 'enabled'; // the statements alternate: a claim, a read, a claim and so on
         await alter('webhook_endpoints', delivery.endpoint.id, { status });
         return undefined;
       });

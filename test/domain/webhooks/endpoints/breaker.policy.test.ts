@@ -36,7 +36,7 @@ function afterFailures(times: number): Breaker {
   return breaker;
 }
 
-/** A failure that was claimed now or some epochs ago, or a success. It comes some time after the previous event. */
+/** A success, or a failure that was claimed now or some epochs ago. Each event comes some time after the previous event. */
 const happenings = fc.array(
   fc.record({
     succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),

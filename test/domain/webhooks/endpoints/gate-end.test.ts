@@ -71,7 +71,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
       (tx: Transaction) => openAndEndTheGate(tx, delivery),
       async () => {
         parking = readState(deps.db, delivery.id, Date.now()); // the step reads a paused endpoint …
-        await untilWaitingForLocks(1); // … and waits before it parks
+        await untilWaitingForLocks(1); // … and waits before it parks the delivery
       },
     );
     expect(await parking, 'no reason prevents a claim').to.equal(undefined);

@@ -55,7 +55,7 @@ describe('a connection to Postgres', () => {
     const source = await createDataSource({ url, poolSize: 1, connectWithinMs: 15_000 }, 'club-test').initialize();
     const pool = (source.driver as unknown as { master: Pool & { options: PoolOptions } }).master;
     expect(pool.options.connectionTimeoutMillis).to.equal(15_000);
-    pool.options.connectionTimeoutMillis = 100; // Set after the first connection, which takes longer on a busy machine.
+    pool.options.connectionTimeoutMillis = 100; // The limit is set after the first connection, which takes longer on a busy machine.
     const runner = source.createQueryRunner();
     await runner.connect();
     const answer = source.query('SELECT 1').catch((error: Error) => error.message);

@@ -22,7 +22,7 @@ describe('the columns that are not null because of CHECK constraints', () => {
     expect(implied(definition, {})).to.deep.equal([]);
   });
 
-  it('are found by the text of another column', () => {
+  it('are found by the text that another column equals', () => {
     const definition = "CHECK (((error IS NOT NULL) = (status = 'failed'::text)))";
     expect(implied(definition, { texts: { status: 'failed' } })).to.deep.equal(['error']);
     expect(implied(definition, { texts: { status: 'ready' } })).to.deep.equal([]);

@@ -172,7 +172,7 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-/** The messages of the protocol below `pg`'s own queries. A query of `pg` would also run the statement. */
+/** Sends single messages of Postgres' protocol, because a query of `pg` would also run the statement. */
 interface Wire {
   parse(message: { name: string; text: string; types: number[] }): void;
   describe(message: { type: 'S'; name: string }): void;

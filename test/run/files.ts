@@ -21,7 +21,7 @@ export function isUnitTest(file: string, reachable = new Map<string, boolean>())
   return !reaches(file, stackModules, reachable);
 }
 
-/** @returns whether the file is one of the modules, or imports one directly or indirectly */
+/** @returns whether the file is one of the modules, or imports such a module directly or indirectly */
 export function reaches(file: string, modules: readonly string[], reachable = new Map<string, boolean>()): boolean {
   const known = reachable.get(file);
   if (known !== undefined) return known;

@@ -42,7 +42,7 @@ const ours = new Set(['unit', 'durations', 'budgets', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
-/** The number of additional processes. They use the cores while files that kill workers wait for leases and heartbeats to expire. */
+/** Additional processes, which use the cores while files that kill workers wait for leases and heartbeats to expire. */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');

@@ -40,13 +40,13 @@ describe('student import of long rows', () => {
       expect(await emails()).to.deep.equal(['first@example.com']);
     });
 
-    it('fails only the long row if it has no quotes, and imports the other rows', async () => {
+    it('is the only failed row if it has no quotes, and the other rows are imported', async () => {
       const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('rejects only the long row, and imports a quoted row of 122 KB', async () => {
+    it('is the only failed row, beside an imported quoted row of 122 KB', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

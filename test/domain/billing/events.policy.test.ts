@@ -60,7 +60,7 @@ describe('an event of the payment processor', () => {
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'does not name the club of a checkout by a value that a buyer can set in a link',
+      'names no club for a checkout whose only club is in a value that a buyer can set in a link',
       'checkout.session.completed',
       { client_reference_id: 'club_1' },
       {},
@@ -72,7 +72,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of period of a subscription in the older shape, beside the items',
+      'says the end of period of a subscription in the older shape, which states it outside the items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },

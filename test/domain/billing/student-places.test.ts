@@ -63,15 +63,15 @@ async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token:
 }
 const confirmPending = async ({ token }: { token: string }) => verifyStudentEmail(await testDeps(), token, now);
 
-describe('seats for students', () => {
+describe('the seat allocation of a club', () => {
   let clubId: Id;
   beforeEach(async () => {
     clubId = (await buildClub()).id;
   });
 
   for (const [way, add] of Object.entries(ways)) {
-    describe(`taken by ${way}`, () => {
-      it('gives away the last seat, then rejects a request with limit_reached and stores nothing of it', async () => {
+    describe(`for ${way}`, () => {
+      it('grants the last seat, then rejects the next request with limit_reached and stores nothing of it', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -216,7 +216,7 @@ describe('seats for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  describe('a new month for a club that exceeds its allowances (BILL-7)', () => {
+  describe('when a month begins and the club exceeds its allowances (BILL-7)', () => {
     const november = new Date('2026-11-30T23:00:00Z');
     const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
     beforeEach(async () => {

@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('leaves no words for misspelled words to match after its deletion', async () => {
+    it('loses the words of a deleted file, so that a search treats these words as misspelled', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });

@@ -167,14 +167,14 @@ describe('the visible content of a PDF page', function () {
     });
   });
 
-  describe('directions', () => {
-    it('of a rotated page are read in the order in which people see the page', async () => {
+  describe('words in another direction', () => {
+    it('on a rotated page are read in the order in which people see the page', async () => {
       const content = 'BT /F1 12 Tf 0 1 -1 0 100 50 Tm (This page lies) Tj 0 1 -1 0 114 50 Tm (on its side.) Tj ET';
       expect(await linesOf([{ content, entries: '/Rotate 90' }])).to.deep.equal(['This page lies on its side.']);
       expect(await linesOf([{ content }])).to.deep.equal(['This page lies on its side.']);
     });
 
-    it('of a slanted watermark are recognized, and the watermark is omitted', async () => {
+    it('in a slanted watermark are recognized and omitted', async () => {
       const mark = 'BT 0.8 g /F1 80 Tf 0.7071 0.7071 -0.7071 0.7071 150 250 Tm (DRAFT) Tj 0 g ET';
       const { lines, headings } = await read([{ content: `${mark}\n${prose(700)}` }]);
       expect(lines).to.deep.equal([
@@ -183,7 +183,7 @@ describe('the visible content of a PDF page', function () {
       expect(headings).to.deep.equal(['']);
     });
 
-    it('of vertical words at the side are recognized, and these words come last', async () => {
+    it('at the side of a page are recognized, and come last', async () => {
       const side = 'BT /F1 10 Tf 0 1 -1 0 30 300 Tm (At the side) Tj ET';
       expect((await linesOf(`${side}\n${prose(700)}`)).at(-1)).to.equal('At the side');
     });
@@ -193,14 +193,14 @@ describe('the visible content of a PDF page', function () {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
+  it('has widely spaced letters joined into words, because the gaps between words are even wider', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf(written(['1 2 3 4 5 6', 50, 700]))).to.deep.equal(['1 2 3 4 5 6']);
   });
 
-  it('joins a large initial letter with the rest of its word', async () => {
+  it('has a large initial letter joined with the rest of its word', async () => {
     const content = written(['O', 50, 672, 40], ['nce there was a boat that', 84, 700], ['sailed around the world in', 84, 686], ['a year, and came back to its', 84, 672], ['harbour.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'Once there was a boat that sailed around the world in a year, and came back to its harbour.',

@@ -328,7 +328,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('rejects a file as file_corrupt if its groups are nested too deep', async () => {
+    it('causes a refusal as file_corrupt if groups are nested too deep', async () => {
       const deep = (depth: number) => '<p:grpSp>'.repeat(depth) + text('a') + '</p:grpSp>'.repeat(depth);
       expect(await blocksOf(deep(1_900))).to.deep.equal(['a']);
       expect(await refusalOf(slidesOf([{ shapes: deep(20_000) }]))).to.equal('file_corrupt');

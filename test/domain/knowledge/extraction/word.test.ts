@@ -274,7 +274,7 @@ describe('reading a Word file', function () {
   });
 
   describe('fields and controls', () => {
-    it('show their results: in an instruction, over several paragraphs, and without an end mark', async () => {
+    it('keep their visible text if they are nested, span several paragraphs, or have no end mark', async () => {
       expect(await textOf(run('On ') + field('DATE', run('3 May')))).to.equal('On 3 May');
       const nested = `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>IF </w:instrText></w:r>${field('PAGE', run('7'))}<w:r><w:fldChar w:fldCharType="separate"/></w:r>${run('yes')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
       expect(await textOf(nested)).to.equal('yes');

@@ -120,7 +120,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal('');
   });
 
-  it('releases the reserve', async () => {
+  it('releases the reserve of the question in the budget', async () => {
     const question = await buildQuestion();
     expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: Number(reservedMicros) });
     await step(question.questionId);

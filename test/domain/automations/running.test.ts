@@ -681,7 +681,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('looks again when a completion is undone or repeated, without a fact', async () => {
+    it('looks again when a completion is undone or repeated, although no fact is recorded', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({

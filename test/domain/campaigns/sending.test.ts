@@ -281,7 +281,7 @@ describe('a campaign', () => {
     expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives up a mail after its lease if the worker died, with the outcome `unknown`', async () => {
+  it('gives up a mail as `unknown` at the end of its lease if the worker has died', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();

@@ -38,7 +38,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('of ordinals stay letters', async () => {
+    it('stay normal letters in ordinals', async () => {
       expect(await linesOf(written(['The 1', 50, 700], ['st', 80, 704, 7], [' of May', 86, 700]))).to.deep.equal([
         'The 1st of May',
       ]);

@@ -290,7 +290,7 @@ describe('a chain of automations (AUTO-14)', () => {
   const links = (count: number, hoursAgo = 1) =>
     Array.from({ length: count }, () => at(-hoursAgo * 3_600_000).toISOString());
 
-  it('is too long from the eleventh link within 24 hours', () => {
+  it('becomes too long at the eleventh link within 24 hours', () => {
     expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
   });
 

@@ -160,8 +160,8 @@ describe('an open import of students', () => {
     });
 
     for (const [what, more] of [
-      ['the row alone in its batch', ''],
-      ['the row beside the row of a new student', 'new@example.com,N\n'],
+      ['the row is alone in its batch', ''],
+      ['the row is beside the row of a new student', 'new@example.com,N\n'],
     ] as const) {
       it(`restarts a batch that waited for a removal, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
@@ -190,7 +190,7 @@ describe('an open import of students', () => {
       });
     }
 
-    it('does not recreate a student who is removed during two imports of the same file', async () => {
+    it('does not create the student again, even if two imports of the same file are open', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(

@@ -177,7 +177,7 @@ describe('the plan for the next look at a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('puts the run to sleep immediately at a delay, but only after a look at every other step', () => {
+  it('puts a run to sleep immediately at a delay, but only after a look at other kinds of steps', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);

@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces a good image, and let it be sent once after a repair', async () => {
+  it('pause the campaign if a bad image replaces a good image, and allow one sending after a repair', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,

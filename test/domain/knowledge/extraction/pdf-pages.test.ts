@@ -65,7 +65,7 @@ describe('the visible content of a PDF page', function () {
       ['Clove hitch', '', '20'],
     ];
 
-    it('without lines keep empty cells in their columns', async () => {
+    it('keep empty cells in their columns even if the table has no lines', async () => {
       expect(await linesOf(cells(rates))).to.deep.equal([
         'Knot | Strength | Minutes',
         'Bowline | | 60',
@@ -87,7 +87,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('with lines keep cells of several lines and merged cells', async () => {
+    it('keep merged cells, and cells with several lines of text, if the table has lines', async () => {
       const grid = '50 700 m 350 700 l S 50 660 m 350 660 l S 150 620 m 350 620 l S 50 580 m 350 580 l S 50 580 m 50 700 l S 150 580 m 150 700 l S 250 580 m 250 660 l S 350 580 m 350 700 l S'; // prettier-ignore
       const words = written(['Day', 55, 680], ['Time of the lesson', 155, 680], ['Monday', 55, 640], ['Swim', 155, 645], ['first', 155, 631], ['Sail', 255, 640], ['Run', 155, 600], ['Rest', 255, 600]); // prettier-ignore
       expect(await linesOf(`${grid}\n${words}`)).to.deep.equal([
@@ -324,7 +324,7 @@ describe('the visible content of a PDF page', function () {
     });
   });
 
-  it('reads the values of a form beside their labels, and text annotations, but no comments', async () => {
+  it('contains text annotations and the values of a form beside their labels, but no comments', async () => {
     const widget = (entries: string, rect: string) => `<< /Type /Annot /Subtype /Widget /P 10 0 R /Rect [${rect}] /F 4 ${entries} >>`; // prettier-ignore
     const objects = [
       widget('/FT /Tx /T (name) /V (Ana Prado) /DA (/Helv 12 Tf)', '110 695 300 715'),

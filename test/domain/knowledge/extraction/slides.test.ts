@@ -335,7 +335,7 @@ describe('reading slides', () => {
     }).timeout(30_000);
   });
 
-  it('contains every word of generated slides once and in order', async () => {
+  it('reads every word of generated slides once and in order', async () => {
     const words = fc
       .array(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 4 })
       .map((all) => all.join(' '));

@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('are replaced by marked alternative texts, and cause a warning without such a text', async () => {
+    it('are replaced by marked alternative texts, and cause a warning if this text is missing', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );
@@ -442,7 +442,7 @@ describe('reading a Word file', function () {
     });
   });
 
-  it('contains every word of a generated document once and in order', async () => {
+  it('reads every word of a generated document once and in order', async () => {
     const word = fc.stringMatching(/^[a-z]{4,8}$/);
     const words = fc.array(word, { minLength: 1, maxLength: 4 }).map((all) => all.join(' '));
     const wrapped = fc.tuple(words, fc.constantFrom('', 'w:ins', 'w:hyperlink', 'w:smartTag')).map(([text, tag]) => {

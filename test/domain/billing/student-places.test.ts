@@ -183,7 +183,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('counts the month by Node’s rules of the time zone, and in UTC if Node does not know the zone (DEC-154)', async () => {
+  it('counts the month by Node’s zone rules, and in UTC if Node does not know the zone (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
@@ -240,7 +240,7 @@ describe('the seat allocation of a club', () => {
       expect(await overagesOf(clubId)).to.deep.equal([inNovember, 'students 2026-12-01 1']);
     });
 
-    it('also records each earlier month in which no worker ran', async () => {
+    it('records the excess of a month even if no worker ran in that month', async () => {
       const february = new Date('2027-02-10T00:00:00Z');
       while ((await turning(february)) > 0);
       const months = ['2026-12', '2027-01', '2027-02'].map((month) => `students ${month}-01 1`);

@@ -45,7 +45,7 @@ export function usesIn(source: string, tables: ReadonlyMap<string, Table>): Omit
   return [...inStatements(text), ...byEntities(text, tables)].filter(({ table }) => tables.has(table));
 }
 
-/** A table after a keyword, and further tables after commas. `from: '…'` names the table that a search reads. */
+/** Matches a table after a keyword, and more tables after commas. `from: '…'` names the table that a search reads. */
 const named =
   /\b(INSERT INTO|(?<!FOR |KEY )UPDATE|DELETE FROM|FROM|JOIN|USING|from: ')\s*(?:ONLY\s+)?([a-z_]+)((?:\s+(?:AS\s+)?[a-z_]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:AS\s+)?[a-z_]+)?)*)/g;
 
@@ -59,7 +59,7 @@ function inStatements(text: string): Omit<TableUse, 'context'>[] {
   });
 }
 
-/** Calls that change rows of the entity in their arguments. */
+/** Matches the beginning of a call that changes rows of the entity whose name follows. */
 const changing = /\b(?:insert|update|upsert|save|delete|remove|increment|decrement|defineLease|holdLease)\((?:\w+, )?$/;
 
 function byEntities(text: string, tables: ReadonlyMap<string, Table>): Omit<TableUse, 'context'>[] {

@@ -38,7 +38,7 @@ describe('tables of contexts', () => {
     expect([...owners].filter((owner) => !contexts.has(owner) && !platformFolders.includes(owner))).to.deep.equal([]);
   });
 
-  it('of clubs and people are the only tables of higher contexts that mail and media use', () => {
+  it('of higher contexts are not used by mail and media, except the tables of clubs and people', () => {
     const trunk = ['administrators', 'clubs', 'invitations', 'memberships', 'students'];
     const upward = used.filter(({ context, table }) => ['mail', 'media'].includes(context) && isAbove(table, context));
     expect(upward.map(nameOf).filter((name) => !trunk.some((table) => name.endsWith(` ${table}`)))).to.deep.equal([]);

@@ -20,7 +20,7 @@ describe('dates of assignments', () => {
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
   });
 
-  it('exist for at most 20 assignments of a lesson', () => {
+  it('belong to at most 20 assignments of each lesson', () => {
     expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 

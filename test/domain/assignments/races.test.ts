@@ -75,7 +75,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('record one of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
+  it('record only one of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -92,7 +92,7 @@ describe('concurrent acts on assignments', () => {
     expect(outcomes.map(statusOf)).to.deep.equal(['submitted', 'invalid_file']);
   });
 
-  it('refuses a review after a withdrawal, and a withdrawal after a review', async () => {
+  it('refuse a review after a withdrawal, and a withdrawal after a review', async () => {
     const submissionId = idOf(await send());
     const first = await inThisOrder(
       student(),
@@ -110,7 +110,7 @@ describe('concurrent acts on assignments', () => {
     expect(await mailsTo(learner.id)).to.deep.equal(['assignment_approved']);
   });
 
-  it('refuses a review of an attempt that the student has withdrawn and sent again', async () => {
+  it('refuse a review of an attempt that the student has withdrawn and sent again', async () => {
     const id = idOf(await send());
     await review(id, 'changes_requested');
     await send({ text: 'The second.' });
@@ -128,7 +128,7 @@ describe('concurrent acts on assignments', () => {
     expect(await attemptsOf()).to.deep.equal([1, 3]);
   });
 
-  it('records one of two concurrent reviews, and refuses the other with submission_changed', async () => {
+  it('record only one of two concurrent reviews, and refuse the other with submission_changed', async () => {
     const id = idOf(await send());
     const outcomes = await inThisOrder(
       student(),
@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`order a sending and a new closing time: ${closedFirst ? 'an earlier closing refuses' : 'an earlier sending succeeds'}`, async () => {
+    it(`order a sending and a new closing time: ${closedFirst ? 'an earlier closing makes the sending fail' : 'a sending before the closing succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -151,7 +151,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('completes only one of two concurrent acts: a sending and a deletion of its unsent file', async () => {
+  it('complete either a sending or the deletion of its unsent file, but not both', async () => {
     const deps = await depsOfAll();
     const source = await testDatabase();
     for (const sentFirst of [true, false]) {
@@ -197,7 +197,7 @@ describe('concurrent acts on assignments', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('answers not_found and writes nothing if the student was removed before the sending', async () => {
+  it('answer not_found and write nothing if the student was removed before the sending', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),
@@ -207,7 +207,7 @@ describe('concurrent acts on assignments', () => {
     expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
-  it('answers not_found and sends no mail if the student was removed before the review', async () => {
+  it('answer not_found and send no mail if the student was removed before the review', async () => {
     const id = idOf(await send());
     const deps = await testDeps();
     const [, reviewed] = await inThisOrder(

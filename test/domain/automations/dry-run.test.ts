@@ -61,7 +61,10 @@ describe('a dry run', () => {
     ended_at,
   });
 
-  /** A change that makes a rule true after a day: once in the rows, and once as a supposed fact. A day later the change is reversed. */
+  /**
+   * A change that makes a rule true after a day (`on`), or false again a day later (`off`). A run reads the change from the rows. A dry
+   * run receives the change as a supposed fact.
+   */
   interface Turn {
     kind: Fact['kind'];
     type: EventType | undefined;

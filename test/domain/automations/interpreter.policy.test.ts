@@ -143,11 +143,11 @@ describe('the deadline of a wait', () => {
       expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
     });
 
-  it('is a whole number of days after the entry for a wait for a condition', () => {
+  it('is a whole number of days after the entry if the step waits for a condition', () => {
     expect(deadlineOf(steps.until, zone, now)).to.deep.equal(at(3 * day));
   });
 
-  it('is the given minute of the local day for a wait for a time', () => {
+  it('is the given minute of the local day if the step waits for a time of day', () => {
     const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'until_time', amount: 9 * 60 } };
     expect(deadlineOf(step, zone, now)).to.deep.equal(new Date('2026-03-02T08:00:00.000Z'));
   });
@@ -177,7 +177,7 @@ describe('the plan for the next look at a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('sleeps immediately at a delay, and looks first at every other kind of step', () => {
+  it('puts a run to sleep immediately at a delay, but only after a look at other kinds of steps', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
@@ -290,7 +290,7 @@ describe('a chain of automations (AUTO-14)', () => {
   const links = (count: number, hoursAgo = 1) =>
     Array.from({ length: count }, () => at(-hoursAgo * 3_600_000).toISOString());
 
-  it('is too long from the eleventh link within 24 hours', () => {
+  it('becomes too long at the eleventh link within 24 hours', () => {
     expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
   });
 

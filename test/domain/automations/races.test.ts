@@ -39,7 +39,7 @@ async function outcomeOf<T>(work: Promise<T>): Promise<T | string> {
   });
 }
 
-describe('concurrent changes of an automation', () => {
+describe('an automation with concurrent changes', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let ada: TestStudent;
@@ -86,7 +86,7 @@ describe('concurrent changes of an automation', () => {
   };
 
   for (const reentry of ['once', 'after_exit'] as const)
-    it(`start one run for the first of two concurrent facts if reentry is ${reentry}`, async () => {
+    it(`starts one run for the first of two concurrent facts if reentry is ${reentry}`, async () => {
       const automationId = await onTag({ reentry });
       const [one, other] = [fact(), fact()];
       await inThisOrder(
@@ -282,7 +282,7 @@ describe('concurrent changes of an automation', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('deleting a record that a draft names, during the publication of the draft', () => {
+  describe('when a record that its draft names is deleted during the publication', () => {
     interface Named {
       id: Id;
       table: string;

@@ -515,7 +515,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('waits in Postgres for a mail server that hangs, with longer waits, and then mails once (AUTO-13)', async () => {
+  it('waits longer and longer in Postgres while the mail server hangs, then sends one mail (AUTO-13)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -601,7 +601,7 @@ describe('a run', () => {
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('publishes no version with an image that cannot be converted for e-mails, and names the block', async () => {
+  it('shows no image that cannot be converted, because the publication fails and names the block', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const draft = await draftWithImage(Buffer.from('no image'));
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
@@ -681,7 +681,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('looks again when a completion is undone or repeated, without a fact', async () => {
+    it('looks again when a completion is undone or repeated, although no fact is recorded', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({
@@ -985,7 +985,7 @@ describe('an automation that students enter', () => {
       expect(await countOf(automationId)).to.equal(afterwards);
     });
 
-  it('admits at most 20 active runs of a student with reentry always', async () => {
+  it('admits at most 20 active runs of a student if reentry is `always`', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     for (let times = 0; times < 22; times++) await retag(tag);
@@ -1083,7 +1083,7 @@ describe('an automation that students enter', () => {
     }
   });
 
-  it('admits several students together, and returns a locked student to be admitted alone', async () => {
+  it('admits several students together, but leaves a locked student out, to be admitted alone', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
     const other = await buildStudent(club.id);
@@ -1109,7 +1109,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('starts runs with the fact’s priority, or bulk by hand, and ignores restored access (AUTO-18)', async () => {
+  it('starts a run with the fact’s priority, a manual run as bulk, and none for restored access (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1137,7 +1137,7 @@ describe('an automation that students enter', () => {
     expect(await countOf(onAccess)).to.equal(0);
   });
 
-  it('starts one run for several simultaneous facts with reentry once or after_exit', async () => {
+  it('starts one run for several simultaneous facts if reentry is `once` or `after_exit`', async () => {
     const tag = await buildTag(club.id);
     for (const reentry of ['once', 'after_exit'] as const) {
       const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
@@ -1185,7 +1185,7 @@ describe('an automation that students enter', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('counts a wake of a run as bulk if 16 wakes of the club’s runs wait (AUTO-20)', async () => {
+  it('counts a wake of a run as bulk if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

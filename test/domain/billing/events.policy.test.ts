@@ -60,7 +60,7 @@ describe('an event of the payment processor', () => {
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'does not name the club of a checkout by a value that a buyer can set in a link',
+      'names no club for a checkout whose only club is in a value that a buyer can set in a link',
       'checkout.session.completed',
       { client_reference_id: 'club_1' },
       {},
@@ -72,7 +72,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of period of a subscription in the older shape, beside the items',
+      'says the end of period of a subscription in the older shape, which states it outside the items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
@@ -169,18 +169,18 @@ describe('an event of the payment processor', () => {
   });
 
   for (const [what, changes] of [
-    ['without an id', { id: undefined }],
-    ['with an empty id', { id: '' }],
-    ['with an id of 256 characters', { id: 'e'.repeat(256) }],
-    ['with a number as its id', { id: 7 }],
-    ['without a type', { type: null }],
-    ['without a time', { created: null }],
-    ['with the time 0', { created: 0 }],
-    ['with a time in fractions of a second', { created: start + 0.5 }],
-    ['with its time as text', { created: String(start) }],
-    ['with a time thousands of years ahead', { created: 1e11 }],
+    ['the id is absent', { id: undefined }],
+    ['the id is empty', { id: '' }],
+    ['the id has 256 characters', { id: 'e'.repeat(256) }],
+    ['the id is a number', { id: 7 }],
+    ['the type is null', { type: null }],
+    ['the time is null', { created: null }],
+    ['the time is 0', { created: 0 }],
+    ['the time contains a fraction of a second', { created: start + 0.5 }],
+    ['the time is text', { created: String(start) }],
+    ['the time is thousands of years ahead', { created: 1e11 }],
   ] as const)
-    it(`is refused ${what}`, () => {
+    it(`is refused if ${what}`, () => {
       expect(readEvent(Object.assign({ id: 'evt_1', type: 'x', created: start }, changes), byLookupKey)).to.equal(
         undefined,
       );

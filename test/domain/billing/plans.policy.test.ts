@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('includes all features as professional or higher, all but hosted videos as trial, four as starter', () => {
+  it('has all features as professional or higher, all except hosted videos as trial, and four as starter', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],

@@ -63,15 +63,15 @@ async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token:
 }
 const confirmPending = async ({ token }: { token: string }) => verifyStudentEmail(await testDeps(), token, now);
 
-describe('seats for students', () => {
+describe('the seat allocation of a club', () => {
   let clubId: Id;
   beforeEach(async () => {
     clubId = (await buildClub()).id;
   });
 
   for (const [way, add] of Object.entries(ways)) {
-    describe(`taken by ${way}`, () => {
-      it('gives away the last seat, then rejects a request with limit_reached and stores nothing of it', async () => {
+    describe(`for ${way}`, () => {
+      it('grants the last seat, then rejects the next request with limit_reached and stores nothing', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -183,7 +183,7 @@ describe('seats for students', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('counts the month by Node’s rules of the time zone, and in UTC if Node does not know it (DEC-154)', async () => {
+  it('counts the month by Node’s zone rules, and in UTC if Node does not know the zone (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
@@ -216,7 +216,7 @@ describe('seats for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  describe('a new month for a club that exceeds its allowances (BILL-7)', () => {
+  describe('when a month begins and the club exceeds its allowances (BILL-7)', () => {
     const november = new Date('2026-11-30T23:00:00Z');
     const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
     beforeEach(async () => {
@@ -231,7 +231,7 @@ describe('seats for students', () => {
     });
     const inNovember = 'students 2026-11-01 1';
 
-    it('records the remaining excess once, when the month begins in the club’s time zone', async () => {
+    it('records the remaining excess once, at the beginning of the month in the club’s time zone', async () => {
       expect(await turning(new Date('2026-12-01T02:59:59Z'))).to.equal(0);
       expect(await overagesOf(clubId)).to.deep.equal([inNovember]);
       const midnight = new Date('2026-12-01T03:00:00Z');
@@ -240,7 +240,7 @@ describe('seats for students', () => {
       expect(await overagesOf(clubId)).to.deep.equal([inNovember, 'students 2026-12-01 1']);
     });
 
-    it('records each month in which no worker ran', async () => {
+    it('records the excess of a month even if no worker ran in that month', async () => {
       const february = new Date('2027-02-10T00:00:00Z');
       while ((await turning(february)) > 0);
       const months = ['2026-12', '2027-01', '2027-02'].map((month) => `students ${month}-01 1`);

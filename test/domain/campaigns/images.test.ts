@@ -121,7 +121,7 @@ describe('the images of a campaign', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     return { type: response.headers.get('content-type'), bytes };
   };
-  /** An image of a time when the platform did not yet make pictures for e-mails. */
+  /** An image that was uploaded before the platform made pictures for e-mails. */
   const fromBefore = async (bytes: Buffer) => {
     const id = newId();
     const objectKey = `library/${id}`;
@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces a good image; a repaired campaign is sent once', async () => {
+  it('pause the campaign if a bad image replaces a good image, and allow one sending after a repair', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`are reported as a problem after a start of the campaign has found that an old image ${what}`, async () => {
+    it(`are reported as a problem if the start of the campaign finds that an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();

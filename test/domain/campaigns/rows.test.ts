@@ -82,7 +82,7 @@ describe('the row of a campaign’s recipient', () => {
   const arrived = (email = ada.email) => mailbox.summaries({ to: email }).length;
   const readRow = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
 
-  describe('after an answer of the server, or after the server has cut the connection', () => {
+  describe('after an answer of the server or a cut connection', () => {
     for (const [fault, expected, copies] of [
       [undefined, 'sent', 1],
       [{ at: 'connect', reply: 421 }, 'pending 421', 0],
@@ -99,9 +99,11 @@ describe('the row of a campaign’s recipient', () => {
       [{ at: 'message', reply: 'drop', kept: true }, 'failed outcome_unknown', 1],
     ] as const) {
       const what =
-        fault === undefined ? 'takes it' : `${fault.reply === 'drop' ? 'cuts' : `says ${fault.reply}`} at ${fault.at}`;
-      const half = fault && 'kept' in fault ? ' after it stored the mail' : '';
-      it(`${expected}: the server ${what}${half}`, async () => {
+        fault === undefined
+          ? 'accepts the mail'
+          : `${fault.reply === 'drop' ? 'cuts the connection' : `answers ${fault.reply}`} at ${fault.at}`;
+      const half = fault && 'kept' in fault ? ' after it has stored the mail' : '';
+      it(`is ${expected} if the server ${what}${half}`, async () => {
         const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
         sending = await sendingDeps(own);
         if (fault) mailbox.failNext(fault);
@@ -133,7 +135,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), ...counts()]).to.deep.equal(['sent', 2, 1]);
     });
 
-    it('waits if the server is unreachable, after a try of only a few mails', async () => {
+    it('waits while the server is unreachable, and the campaign tries only a few mails', async () => {
       for (let number = 0; number < 40; number++) await buildStudent(club.id);
       mailbox.failNext({ at: 'connect', reply: 'drop', times: 1_000 });
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
@@ -191,7 +193,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('after an event before or after its claim', () => {
+  describe('with an event before or after its claim', () => {
     /**
      * Each act has three outcomes: before the claim, after the claim of an accepted mail, and after the claim of a mail that was refused
      * temporarily.
@@ -435,7 +437,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  it('is created at the start time, not earlier, if the campaign is paused and resumed before', async () => {
+  it('is not created before the start time, even if the campaign is paused and resumed before it', async () => {
     await scheduleCampaign(deps, club.id, campaignId, '2026-03-02T13:00', start);
     await pauseCampaign(deps, club.id, campaignId, start);
     await resumeCampaign(deps, club.id, campaignId, later(minute));

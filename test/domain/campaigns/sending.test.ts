@@ -47,7 +47,7 @@ const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 const later = (ms: number) => new Date(start.getTime() + ms);
 
-describe('a sent campaign', () => {
+describe('a campaign', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
@@ -281,7 +281,7 @@ describe('a sent campaign', () => {
     expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives up a mail after its lease if the worker died, with the outcome `unknown`', async () => {
+  it('gives up a mail as `unknown` at the end of its lease if the worker has died', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -510,7 +510,7 @@ describe('a sent campaign', () => {
     }
   };
 
-  it('sends at most a new club’s daily number in a day (UTC), and continues the next day (CAMP-41)', async () => {
+  it('sends at most the daily number of a new club on a UTC day, and continues the next day (CAMP-41)', async () => {
     await students(6);
     await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
     sending.warmUps = { clubs: [2, 1], domains: [] };
@@ -518,7 +518,7 @@ describe('a sent campaign', () => {
     expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
   });
 
-  it('sends at most a trial’s daily number in all campaigns together, and counts refused mails', async () => {
+  it('shares the daily number of a trial with the club’s other campaigns, and counts refused mails', async () => {
     await students(27);
     await buildPlan(club.id, 'trial');
     answer = () =>
@@ -629,7 +629,7 @@ describe('a sent campaign', () => {
     });
   });
 
-  describe('as a test for a member (CAMP-43)', () => {
+  describe('the test mail to a member (CAMP-43)', () => {
     const ask = async () => (await requestTestMail(deps, club.id, campaignId, club.owner.id, start)).id;
     const sendTest = (id: Id, at = start) => sendTestMail(sending, id, at.getTime());
     const lastTestMail = async () =>
@@ -655,7 +655,7 @@ describe('a sent campaign', () => {
       expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
     });
 
-    it('is retried only after 10 s and 1 min if the server refuses temporarily', async () => {
+    it('is tried again after 10 s and after 1 min if the server refuses temporarily, and then fails', async () => {
       answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
       const id = await ask();
       const waits: number[] = [];

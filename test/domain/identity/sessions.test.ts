@@ -129,7 +129,7 @@ describe('sign-in sessions (AUTH-1)', () => {
       expect(await clean()).to.deep.equal({ rows: { sessions: 1 }, more: false });
     });
 
-    it('may remain after a full batch of a thousand', async () => {
+    it('are deleted by the thousand, and a full batch reports that more may remain', async () => {
       const { db } = await testDeps();
       const { id } = await buildStudent((await buildClub()).id);
       await db.source.query(

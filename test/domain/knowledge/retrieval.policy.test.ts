@@ -11,14 +11,14 @@ const term = (lexeme: string, passages: number, changes: Partial<Term> = {}): Te
 });
 const lexemesOf = (terms: readonly Term[]) => terms.map(({ lexeme }) => lexeme);
 
-describe('the weight of a question’s words', () => {
+describe('the weighing of a question’s words', () => {
   it('ranks words by rarity, then by position, then by the alphabet', () => {
     const terms = [term('d', 5), term('c', 2, { word: 1 }), term('b', 2), term('a', 2), term('e', 1, { word: 9 })];
     expect(lexemesOf(weigh(terms, 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
     expect(lexemesOf(weigh(terms.toReversed(), 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
   });
 
-  it('takes the 24 rarest', () => {
+  it('keeps only the 24 rarest words', () => {
     const terms = Array.from({ length: 30 }, (_, place) => term(`t${place}`, 30 - place));
     const weighedTerms = weigh(terms, 100);
     expect(weighedTerms.map(({ passages }) => passages)).to.deep.equal(
@@ -26,7 +26,7 @@ describe('the weight of a question’s words', () => {
     );
   });
 
-  it('uses the rarest words to select up to 1,000 passages, and always the rarest word', () => {
+  it('selects up to 1,000 passages by the rarest words, and always uses the rarest word of all', () => {
     const chosen = (...counts: number[]) =>
       weigh(
         counts.map((count, place) => term(`t${place}`, count)),
@@ -39,7 +39,7 @@ describe('the weight of a question’s words', () => {
     expect(chosen(100, 400, 500)).to.deep.equal([true, true, true]);
   });
 
-  it('is BM25 multiplied by similarity, and is never negative', () => {
+  it('multiplies BM25 by the similarity, and gives no negative weight', () => {
     const [whole, half, everywhere] = weigh([term('a', 2), term('b', 2, { likeness: 0.5 }), term('c', 20)], 10);
     expect(whole?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5), 1e-12);
     expect(half?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5) / 2, 1e-12);

@@ -200,7 +200,7 @@ describe('retrieval', () => {
       expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
     });
 
-    it('returns a third passage of the same page only after the passages of other pages', async () => {
+    it('returns a third passage of one page only after the passages of other pages', async () => {
       const { ask } = await scene('en', [
         ...Array.from({ length: 5 }, () => ({ text: 'anchor anchor anchor', page: 1 })),
         { text: 'an anchor', page: 2 },
@@ -282,7 +282,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('of another club is never found, not even by agent and club ids that do not belong together', async () => {
+    it('of another club is never found, even if agent id and club id belong to different clubs', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('leaves no words for misspelled words to match after its deletion', async () => {
+    it('loses the words of a deleted file, so that a search treats these words as misspelled', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });

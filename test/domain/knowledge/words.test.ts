@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('match a new count after any changes and rollups, and have no rows after all are deleted', async () => {
+  it('match a new count after any changes and rollups, and have no rows after all passages are deleted', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const text = fc

@@ -46,7 +46,7 @@ export const values = {
 } as const;
 
 export const at = new Date('2026-03-02T08:00:00Z');
-/** A time that occurs twice: in this night, the clocks of Berlin show 02:30 in two hours. */
+/** A time that occurs twice: in this night, the clocks of Berlin show 02:30 two times, an hour apart. */
 const twice = new Date('2026-10-25T00:30:00Z');
 
 function contextOf(session: MailContext['session']): MailContext {

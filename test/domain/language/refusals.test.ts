@@ -24,7 +24,7 @@ const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_
 
 /** Codes that operations of students and of administrators share. The listed files throw these codes only to administrators. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
-  feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
+  feature_not_in_plan: ['domain/billing/allowances.ts'], // only for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
   in_use: [
     'domain/access/deliveries/deliveries.ts',

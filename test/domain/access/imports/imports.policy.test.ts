@@ -3,7 +3,7 @@ import { hasImportEnded, rowsABatch } from '../../../../domain/access/imports/im
 import { endedImportStatuses, importStatuses } from '../../../../entities/access/values.ts';
 
 describe('an import of students', () => {
-  it('has ended in its final statuses and in no other status', () => {
+  it('counts as ended only in its final statuses', () => {
     expect(importStatuses.filter(hasImportEnded)).to.have.members([...endedImportStatuses]);
     expect(hasImportEnded('running')).to.equal(false);
   });

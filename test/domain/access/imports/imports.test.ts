@@ -28,7 +28,7 @@ const header = 'email,name\n';
 const people = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => `s${from + at}@example.com,S ${from + at}\n`).join('');
 
-describe('student imports', () => {
+describe('an import of students', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
@@ -89,7 +89,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('wakes an import that has made no progress for the allowed time, and not earlier', async () => {
+    it('is woken if it has made no progress for the allowed time, and not earlier', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('repetitions and concurrent changes', () => {
+  describe('with repetitions and concurrent changes', () => {
     it('imports each row once when several workers run the same import at the same time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
@@ -136,7 +136,7 @@ describe('student imports', () => {
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
     });
 
-    it('runs only one import of a club at a time, and wakes the next import when the current one ends', async () => {
+    it('waits while another import of the club runs, and is woken when the other import ends', async () => {
       const source = await testDatabase();
       const [first, second, third] = [
         await begin(header + people(600)),
@@ -258,7 +258,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('access of existing students', () => {
+  describe('for existing students', () => {
     it('grants access that has ended, was revoked or was bought, and skips students with active access', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
@@ -287,7 +287,7 @@ describe('student imports', () => {
       ]);
     });
 
-    it('rejects a delivery of an ended cohort, and fails if the cohort ends before the import runs', async () => {
+    it('is refused for a delivery of an ended cohort, and fails if the cohort ends before the import runs', async () => {
       const course = await buildCourse(club.id);
       const cohort = async (endsAt: Date) => (await buildCohort(club.id, course.id, { endsAt })).id;
       const delivery = async (cohortId: string) =>
@@ -318,8 +318,8 @@ describe('student imports', () => {
     expect(priorities).to.deep.equal(['fact', 'mail', 'wake'].map((of) => ({ of, priority: 2 })));
   });
 
-  describe('removal of an imported student', () => {
-    it('keeps only the student’s id in the import, and deletes the file', async () => {
+  describe('after the removal of an imported student', () => {
+    it('keeps only the student’s id, and deletes the file', async () => {
       const [name, email] = ['Quintessa Rowbottom', 'quintessa.rowbottom@example.com'];
       const { id } = await importFile(club, `${header}${email},${name}\nnobody,Quintessa Rowbottom\n`, 'invite=true');
       const [row] = await reportOf(club, id);
@@ -334,7 +334,7 @@ describe('student imports', () => {
     });
   });
 
-  describe('failures of the object store', () => {
+  describe('when the object store fails', () => {
     const without = (method: 'read' | 'remove', times: number): Promise<ImportDeps> => {
       let remainingFailures = times;
       return importDeps(({ storage }) => ({
@@ -348,7 +348,7 @@ describe('student imports', () => {
       }));
     };
 
-    it('repeats a failed step and loses no row if the object store is unreachable for a while', async () => {
+    it('repeats a failed step and loses no row if the store is unreachable for a while', async () => {
       const importId = await begin(header + people(600));
       for (const method of ['read', 'remove'] as const) {
         const deps = await without(method, 2);
@@ -362,7 +362,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails the import with file_missing when the object store has lost the file', async () => {
+    it('fails with file_missing if the store has lost the file', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const { storage } = await importDeps();

@@ -9,7 +9,7 @@ const first = 'first@example.com,First,\n';
 const victim = 'victim@example.com,Victim,\n';
 const last = 'last@example.com,Last,\n';
 
-describe('student import of long rows', () => {
+describe('an import of students', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
@@ -19,13 +19,13 @@ describe('student import of long rows', () => {
 
   describe('a row over 128 KB', () => {
     const quoted = {
-      'with many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
-      'with a long first line inside the quotes': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
-      'with a quote near the end of a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
-      'with a quote near the end of a line that needs several reads': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
+      'a row with many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
+      'a row with a long first line inside the quotes': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
+      'a row with a quote near the end of a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
+      'a row with a quote near the end of a line that needs several reads': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
-      it(`fails the import as row_too_long, and imports no row of the file: ${what}`, async () => {
+      it(`fails the import as row_too_long, and imports neither this row nor a later line: ${what}`, async () => {
         const record = await importFile(club, header + first + row + last);
         expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
         expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
@@ -35,18 +35,18 @@ describe('student import of long rows', () => {
     }
 
     it('fails the import if the row’s quoted lines reach the end of the file', async () => {
-      const record = await importFile(club, header + first + quoted['with many quoted lines']);
+      const record = await importFile(club, header + first + quoted['a row with many quoted lines']);
       expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1 });
       expect(await emails()).to.deep.equal(['first@example.com']);
     });
 
-    it('fails only the long row if it has no quotes, and imports the other rows', async () => {
+    it('is the only failed row if it has no quotes, and the other rows are imported', async () => {
       const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('rejects only the long row, and imports a quoted row of 122 KB', async () => {
+    it('is the only failed row, beside an imported quoted row of 122 KB', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

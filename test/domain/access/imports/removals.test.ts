@@ -24,7 +24,7 @@ const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com'
 const row = `${person.email},${person.name}\n`;
 const others = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S\n`).join('');
 
-describe('student import and removal', () => {
+describe('an open import of students', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
@@ -46,7 +46,7 @@ describe('student import and removal', () => {
     expect(notes).to.deep.equal([]);
   }
 
-  describe('a student removed while an import is open', () => {
+  describe('when a student is removed', () => {
     for (const status of ['uploading', 'pending']) {
       it(`fails the rows of a student who was removed before the first row (import ${status})`, async () => {
         const student = await buildStudent(club.id, person);
@@ -141,7 +141,7 @@ describe('student import and removal', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('makes a removal wait for an open batch, then removes the access that the batch granted', async () => {
+    it('makes the removal wait for the open batch, so that the removal also removes the granted access', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
@@ -160,8 +160,8 @@ describe('student import and removal', () => {
     });
 
     for (const [what, more] of [
-      ['the row alone in its batch', ''],
-      ['the row beside the row of a new student', 'new@example.com,N\n'],
+      ['the row is alone in its batch', ''],
+      ['the row is beside the row of a new student', 'new@example.com,N\n'],
     ] as const) {
       it(`restarts a batch that waited for a removal, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
@@ -190,7 +190,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('does not recreate a student who is removed during two imports of the same file', async () => {
+    it('does not create the student again, even if two imports of the same file are open', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(
@@ -207,7 +207,7 @@ describe('student import and removal', () => {
       }
     });
 
-    it('recreates a removed student in a later import, and in another club', async () => {
+    it('allows a later import, and an import of another club, to create the student again', async () => {
       const student = await buildStudent(club.id, person);
       const other = await buildClub();
       const elsewhere = (await upload(other, header + row)).body.data.id;

@@ -14,15 +14,15 @@ describe('the step of an answer whose stream has begun', function () {
   const textAfter = (events: number) => deltas.slice(0, Math.max(0, Math.min(events - 3, 3))).join('');
 
   const breaks: Record<string, (after: number) => Script> = {
-    'a cut': (after) => ({ cutAfter: after }),
+    'a cut of the connection': (after) => ({ cutAfter: after }),
     'a cut inside the next event': (after) => ({ cutAfter: after, cutInside: true }),
-    'a normal end without the last events': (after) => ({ endAfter: after }),
+    'a normal end of the response without the last events': (after) => ({ endAfter: after }),
     'an error event': (after) => ({ errorAfter: after }),
     'an unknown error event': (after) => ({ errorAfter: after, errorType: 'strange' }),
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with the words so far, and calls and charges once, if ${how} follows event ${after}`, async () => {
+      it(`fails with the received words, after one call and one charge, if ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
@@ -42,7 +42,7 @@ describe('the step of an answer whose stream has begun', function () {
       });
 
   for (let after = 1; after <= 8; after++)
-    it(`fails with model_silent and the words so far if the stream stops sending after event ${after}`, async () => {
+    it(`fails with model_silent and the received words if the stream stops sending after event ${after}`, async () => {
       const { question } = await answer({ answer: deltas, silentAfter: after }, { patience: { silenceMs: 150 } });
       const ended = { status: 'failed', errorCode: 'model_silent', content: textAfter(after) };
       expect(await answerRow(question.answerId)).to.include(ended);
@@ -70,7 +70,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(content.length).to.be.within(1, 99);
   });
 
-  it('fails with the words so far when the worker stops during the stream', async () => {
+  it('fails with the received words when the worker stops during the stream', async () => {
     const stopping = new AbortController();
     const failpoint = async (name: string) => {
       if (name === 'answer_delta') setTimeout(() => stopping.abort(), 50);

@@ -23,15 +23,15 @@ describe('the step of an answer whose stream has not begun', function () {
   useStoppedClock();
 
   for (const [what, script, code] of [
-    ['429', { refuse: 429 }, 'model_overloaded'],
-    ['529', { refuse: 529 }, 'model_overloaded'],
-    ['500', { refuse: 500 }, 'model_unavailable'],
+    ['the status 429', { refuse: 429 }, 'model_overloaded'],
+    ['the status 529', { refuse: 529 }, 'model_overloaded'],
+    ['the status 500', { refuse: 500 }, 'model_unavailable'],
     ['a connection that is cut', { drop: true }, 'model_unavailable'],
     ['a connection that is cut after the status', { cutAfter: 0 }, 'model_unavailable'],
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, on ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, after ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -70,14 +70,14 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately when Retry-After ends after the two minutes', async () => {
+  it('fails immediately if the time of Retry-After is later than the end of the two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails with model_rejected immediately and charges nothing, on ${refuse}`, async () => {
+    it(`fails with model_rejected immediately and charges nothing, after the status ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);

@@ -76,7 +76,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal(text);
   });
 
-  it('makes no call, charge or report once the answer has ended', async () => {
+  it('makes no call, charge or report after the answer has ended', async () => {
     const { question, step: first } = await answer([]);
     const before = await monthOf(question.clubId);
     expect(await step(question.questionId)).to.deep.equal(first);
@@ -120,7 +120,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal('');
   });
 
-  it('releases the reserve', async () => {
+  it('releases the reserve of the question in the budget', async () => {
     const question = await buildQuestion();
     expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: Number(reservedMicros) });
     await step(question.questionId);
@@ -133,7 +133,7 @@ describe('the step of an answer', function () {
   });
 
   describe('the claim of an answer', () => {
-    it('waits for the lease of another step that calls the model', async () => {
+    it('waits while another step that calls the model has the lease', async () => {
       const question = await buildQuestion();
       const release = Promise.withResolvers<void>();
       const claimed = Promise.withResolvers<void>();

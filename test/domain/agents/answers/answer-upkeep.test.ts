@@ -108,7 +108,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    describe('between the request and the recorded beginning of its stream', () => {
+    describe('after the model request, but before the stream is recorded as begun', () => {
       /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
@@ -187,7 +187,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, 0);
       });
 
-      it('leaves the charge to the later of two calls, because the cost of the earlier call is unknown', async () => {
+      it('charges only for the later of two calls, because the cost of the earlier call is unknown', async () => {
         const question = await buildQuestion();
         const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
         const stalled = answering.step(question.questionId, early);

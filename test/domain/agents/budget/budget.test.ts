@@ -36,7 +36,7 @@ describe('the month of an AI budget, if Node and Postgres interpret the time zon
   // Postgres reads CET as an abbreviation without summer time. Node reads it as a zone with summer time.
   const at = new Date('2026-03-31T22:30:00Z');
 
-  it('is the month by Node’s rules', async () => {
+  it('follows Node’s rules', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'CET');
     expect((await standing(asker, at)).month).to.equal('2026-04-01');
@@ -49,7 +49,7 @@ describe('the month of an AI budget, if Node and Postgres interpret the time zon
     expect((await standing(asker, at)).limit, 'paid in April').to.equal(budget + 10n * dollar);
   });
 
-  it('is the month in UTC if neither Node nor Postgres knows the zone', async () => {
+  it('follows UTC if neither Node nor Postgres knows the zone', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'Mars/Olympus');
     expect((await standing(asker, at)).month).to.equal('2026-03-01');
@@ -257,7 +257,7 @@ async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
 
-describe('a question while reserves alone fill the budget', () => {
+describe('a question to a club whose budget is completely reserved', () => {
   const patience = { waitMs: 5_000, everyMs: 10 };
   const settles = async (answerId: string, cost: bigint) => endAnswer(answerId, { status: 'complete', cost, at: now });
   let asker: Asker;
@@ -297,7 +297,7 @@ describe('a question while reserves alone fill the budget', () => {
       /** Resolves after the first try of each question was refused. */
       inLine: inLine.promise,
       refused: refused.promise,
-      /** The highest number of simultaneous tries since the last call. */
+      /** The highest number of simultaneous tries since the last call of this function. */
       atOnce() {
         const value = most;
         most = 0;

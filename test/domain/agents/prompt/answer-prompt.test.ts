@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('are dropped if they name unknown blocks, and copy their text from the blocks of the prompt', async () => {
+    it('copy their text from the blocks of the prompt, and are dropped if the prompt lacks these blocks', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

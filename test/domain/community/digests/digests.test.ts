@@ -240,9 +240,9 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'an archived space', getsMail: false, space: { archived: true } },
     { title: 'a member who has the digest switched off', getsMail: false, membership: { digest: false } },
     { title: 'a member who has muted the space', getsMail: false, membership: { muted: true } },
-    { title: 'who left', getsMail: false, membership: { status: 'left' } },
-    { title: 'who is banned', getsMail: false, membership: { status: 'banned' } },
-    { title: 'the own post', getsMail: false, post: 'own' },
+    { title: 'a member who has left', getsMail: false, membership: { status: 'left' } },
+    { title: 'a member who is banned', getsMail: false, membership: { status: 'banned' } },
+    { title: 'a post that the member wrote', getsMail: false, post: 'own' },
     { title: 'a hidden post', getsMail: false, post: { hidden: true } },
     { title: 'a deleted post', getsMail: false, post: { state: 'deleted' } },
     { title: 'a post that the member has read', getsMail: false, membership: { readAt: before(hour) } },
@@ -519,7 +519,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.deep.equal([]);
   });
 
-  it('ends with its date: it skips unsent mails, and mails in flight are completed', async () => {
+  it('ends with its date: unsent mails are skipped, and mails in flight are completed', async () => {
     const bob = await buildStudent(club.id);
     await join(bob);
     answer = ({ to }) =>

@@ -237,7 +237,7 @@ describe('the reader of HTML files', () => {
     );
   });
 
-  it('contains every word of a page once and in order, even if its tags are broken', async () => {
+  it('reads every word of a page once and in order, even if the tags of the page are broken', async () => {
     const tags = [
       'p',
       'div',

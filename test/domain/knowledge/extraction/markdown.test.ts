@@ -117,7 +117,7 @@ describe('the reader of Markdown', () => {
     );
   });
 
-  it('contains every word of a text once and in order', async () => {
+  it('reads every word of a text once and in order', async () => {
     const signs = [
       '*',
       '**',

@@ -38,7 +38,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('of ordinals stay letters', async () => {
+    it('stay normal letters in ordinals', async () => {
       expect(await linesOf(written(['The 1', 50, 700], ['st', 80, 704, 7], [' of May', 86, 700]))).to.deep.equal([
         'The 1st of May',
       ]);
@@ -65,7 +65,7 @@ describe('the visible content of a PDF page', function () {
       ['Clove hitch', '', '20'],
     ];
 
-    it('without lines keep empty cells in their columns', async () => {
+    it('keep empty cells in their columns even if the table has no lines', async () => {
       expect(await linesOf(cells(rates))).to.deep.equal([
         'Knot | Strength | Minutes',
         'Bowline | | 60',
@@ -87,7 +87,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('with lines keep cells of several lines and merged cells', async () => {
+    it('keep merged cells, and cells with several lines of text, if the table has lines', async () => {
       const grid = '50 700 m 350 700 l S 50 660 m 350 660 l S 150 620 m 350 620 l S 50 580 m 350 580 l S 50 580 m 50 700 l S 150 580 m 150 700 l S 250 580 m 250 660 l S 350 580 m 350 700 l S'; // prettier-ignore
       const words = written(['Day', 55, 680], ['Time of the lesson', 155, 680], ['Monday', 55, 640], ['Swim', 155, 645], ['first', 155, 631], ['Sail', 255, 640], ['Run', 155, 600], ['Rest', 255, 600]); // prettier-ignore
       expect(await linesOf(`${grid}\n${words}`)).to.deep.equal([
@@ -167,14 +167,14 @@ describe('the visible content of a PDF page', function () {
     });
   });
 
-  describe('directions', () => {
-    it('of a rotated page are read in the order in which people see the page', async () => {
+  describe('words in another direction', () => {
+    it('on a rotated page are read in the order in which people see the page', async () => {
       const content = 'BT /F1 12 Tf 0 1 -1 0 100 50 Tm (This page lies) Tj 0 1 -1 0 114 50 Tm (on its side.) Tj ET';
       expect(await linesOf([{ content, entries: '/Rotate 90' }])).to.deep.equal(['This page lies on its side.']);
       expect(await linesOf([{ content }])).to.deep.equal(['This page lies on its side.']);
     });
 
-    it('of a slanted watermark are recognized, and the watermark is omitted', async () => {
+    it('in a slanted watermark are recognized and omitted', async () => {
       const mark = 'BT 0.8 g /F1 80 Tf 0.7071 0.7071 -0.7071 0.7071 150 250 Tm (DRAFT) Tj 0 g ET';
       const { lines, headings } = await read([{ content: `${mark}\n${prose(700)}` }]);
       expect(lines).to.deep.equal([
@@ -183,7 +183,7 @@ describe('the visible content of a PDF page', function () {
       expect(headings).to.deep.equal(['']);
     });
 
-    it('of vertical words at the side are recognized, and these words come last', async () => {
+    it('at the side of a page are recognized, and come last', async () => {
       const side = 'BT /F1 10 Tf 0 1 -1 0 30 300 Tm (At the side) Tj ET';
       expect((await linesOf(`${side}\n${prose(700)}`)).at(-1)).to.equal('At the side');
     });
@@ -193,14 +193,14 @@ describe('the visible content of a PDF page', function () {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
+  it('has widely spaced letters joined into words, because the gaps between words are even wider', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf(written(['1 2 3 4 5 6', 50, 700]))).to.deep.equal(['1 2 3 4 5 6']);
   });
 
-  it('joins a large initial letter with the rest of its word', async () => {
+  it('has a large initial letter joined with the rest of its word', async () => {
     const content = written(['O', 50, 672, 40], ['nce there was a boat that', 84, 700], ['sailed around the world in', 84, 686], ['a year, and came back to its', 84, 672], ['harbour.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'Once there was a boat that sailed around the world in a year, and came back to its harbour.',
@@ -324,7 +324,7 @@ describe('the visible content of a PDF page', function () {
     });
   });
 
-  it('reads the values of a form beside their labels, and text annotations, but no comments', async () => {
+  it('contains text annotations and the values of a form beside their labels, but no comments', async () => {
     const widget = (entries: string, rect: string) => `<< /Type /Annot /Subtype /Widget /P 10 0 R /Rect [${rect}] /F 4 ${entries} >>`; // prettier-ignore
     const objects = [
       widget('/FT /Tx /T (name) /V (Ana Prado) /DA (/Helv 12 Tf)', '110 695 300 715'),

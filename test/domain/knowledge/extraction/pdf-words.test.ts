@@ -8,7 +8,7 @@ import { joined, wordsOf } from '../../../../domain/knowledge/extraction/pdf/let
 const read = (visualText: string) => logical(Array.from(visualText, (text) => ({ text }))).map(({ text }) => text).join(''); // prettier-ignore
 const joinedLines = (...texts: string[]) => joined(texts.map((text) => ({ text })), wordsOf(texts)); // prettier-ignore
 
-describe('lines of a PDF as text', () => {
+describe('the reader of PDF lines', () => {
   it('puts words of right-to-left scripts in reading order, and leaves numbers as they are', () => {
     expect(read('.תוקד 90 ךשמנו')).to.equal('ונמשך 90 דקות.');
     expect(read('.תוקד 12:30-ב ליחתמ')).to.equal('מתחיל ב-12:30 דקות.');

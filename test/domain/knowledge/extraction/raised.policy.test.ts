@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { lowered, noteMark, raised } from '../../../../domain/knowledge/extraction/raised.policy.ts';
 
-describe('raised and lowered letters', () => {
+describe('the writer of raised and lowered letters', () => {
   for (const [letters, text] of [
     ['3', '³'],
     ['-12', '⁻¹²'],

@@ -328,14 +328,14 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('rejects a file as file_corrupt if its groups are nested too deep', async () => {
+    it('causes a refusal as file_corrupt if groups are nested too deep', async () => {
       const deep = (depth: number) => '<p:grpSp>'.repeat(depth) + text('a') + '</p:grpSp>'.repeat(depth);
       expect(await blocksOf(deep(1_900))).to.deep.equal(['a']);
       expect(await refusalOf(slidesOf([{ shapes: deep(20_000) }]))).to.equal('file_corrupt');
     }).timeout(30_000);
   });
 
-  it('contains every word of generated slides once and in order', async () => {
+  it('reads every word of generated slides once and in order', async () => {
     const words = fc
       .array(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 4 })
       .map((all) => all.join(' '));

@@ -274,7 +274,7 @@ describe('reading a Word file', function () {
   });
 
   describe('fields and controls', () => {
-    it('show their results: in an instruction, over several paragraphs, and without an end mark', async () => {
+    it('keep their visible text if they are nested, span several paragraphs, or have no end mark', async () => {
       expect(await textOf(run('On ') + field('DATE', run('3 May')))).to.equal('On 3 May');
       const nested = `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>IF </w:instrText></w:r>${field('PAGE', run('7'))}<w:r><w:fldChar w:fldCharType="separate"/></w:r>${run('yes')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
       expect(await textOf(nested)).to.equal('yes');
@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('are replaced by marked alternative texts, and cause a warning without such a text', async () => {
+    it('are replaced by marked alternative texts, and cause a warning if this text is missing', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );
@@ -442,7 +442,7 @@ describe('reading a Word file', function () {
     });
   });
 
-  it('contains every word of a generated document once and in order', async () => {
+  it('reads every word of a generated document once and in order', async () => {
     const word = fc.stringMatching(/^[a-z]{4,8}$/);
     const words = fc.array(word, { minLength: 1, maxLength: 4 }).map((all) => all.join(' '));
     const wrapped = fc.tuple(words, fc.constantFrom('', 'w:ins', 'w:hyperlink', 'w:smartTag')).map(([text, tag]) => {

@@ -88,7 +88,7 @@ describe('a new reading of sources that older readers have read', () => {
     });
   });
 
-  it('begins only as many sources as 100 minus the waiting sources, one club after the other', async () => {
+  it('makes sources due, one club after the other, until 100 sources are waiting', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

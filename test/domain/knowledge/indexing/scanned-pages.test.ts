@@ -160,7 +160,7 @@ describe('indexing of scanned pages', function () {
     expect(ocrRules.maxPages).to.equal(100);
   });
 
-  it('loses only the pages of the run of the program in which a page fails', async () => {
+  it('loses only the pages that the program reads together with a failed page', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2, 3, 4], 4));
     const { row, outcomes } = await indexed(source, 'fail-on=2', { rules: { pagesARun: 2 } });
     expect(outcomes).to.deep.equal(['read']);

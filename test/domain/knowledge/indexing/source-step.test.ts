@@ -16,7 +16,7 @@ const failed = (error: string) => ({ done: true, outcome: 'failed', error });
 describe('indexing', function () {
   this.timeout(60_000);
 
-  describe('a lesson', () => {
+  describe('of a lesson', () => {
     it('records the passages of the lesson with title and headings, in the club’s language', async () => {
       const source = await buildLessonSource('# Nós\nO nó é firme. Não solta.\n\n## Voltas\nA volta é simples.', 'pt');
       expect(await stepSource(source)).to.deep.equal(ready(2));
@@ -106,7 +106,7 @@ describe('indexing', function () {
     });
   });
 
-  describe('a file', () => {
+  describe('of a file', () => {
     it('records all passages of a file of 500 pages, and reports its progress', async () => {
       const source = await buildFileSource(await book(500));
       const beats = new Set<string>();

@@ -271,7 +271,7 @@ describe('club slugs', () => {
     it('wait for other transactions that reference the club, and do not block them', async () => {
       let changed: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // locks like an inserted student
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // An inserted student takes this lock.
         async (tx) => {
           changed = change(club, newSlug());
           await untilWaitingForLocks(1);

@@ -77,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('wakes all sources, even if one statement cannot wake so many', async () => {
+    it('wakes all sources, even if they are too many for one statement', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;

@@ -221,7 +221,7 @@ describe('a pending sign-up', () => {
       expect(await usesLeft(owner.token)).to.equal(1);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed([student.id])).to.deep.equal([true]);
-      const later = await openFurtherSession('admin', owner.id); // The first session has expired by then, and is removed too.
+      const later = await openFurtherSession('admin', owner.id); // The removal also deletes the first session, which has expired.
       expect(await usesLeft(later)).to.equal(0);
     });
 

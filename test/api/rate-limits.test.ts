@@ -122,7 +122,7 @@ describe('rate limits', function () {
       () => post(signUpOf(randomUUID()), { ip: someAddress() }),
     ],
     [
-      'DELETE /v1/auth/session: 60 per minute per IP, as a write elsewhere',
+      'DELETE /v1/auth/session: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       '401 unauthenticated',
       () => ({ method: 'DELETE', path: '/v1/auth/session', ip: someAddress() }),
@@ -134,7 +134,7 @@ describe('rate limits', function () {
       () => post('/webhooks/platform1/token1', { ip: someAddress() }),
     ],
     [
-      'POST /webhooks/billing: 60 per minute per IP, as a write elsewhere',
+      'POST /webhooks/billing: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       '501 not_configured',
       () => post('/webhooks/billing', { ip: someAddress() }),
@@ -169,7 +169,7 @@ describe('rate limits', function () {
         await expectLimited(request, 45);
         now = noon + 59_001;
         await expectLimited(request, 1);
-        now = noon + 60_000; // two early retries have consumed two of this window
+        now = noon + 60_000; // Two early retries have consumed two calls of this window.
         expect(await times(limit - 2, request)).to.deep.equal({ [within]: limit - 2 });
         await expectLimited(request, 60);
       });
@@ -311,7 +311,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('are answered before their body has arrived, for a credential call above the limit', async () => {
+    it('get a 429 before their body has arrived, if they are credential calls above the limit', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);

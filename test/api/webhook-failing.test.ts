@@ -183,7 +183,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('a throttled endpoint', () => {
-    it('is throttled by a first 429 but not by a first 500, and then no other delivery is attempted', async () => {
+    it('is throttled by its first 429 but not by its first 500, and then gets no other attempt', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),

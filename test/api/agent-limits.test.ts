@@ -62,12 +62,12 @@ describe('the limits of an agent', () => {
       expectError(await classroom.refused({}), 'daily_limit_reached');
       clock.advance(23 * hour - 1);
       expectError(await classroom.refused({}), 'daily_limit_reached');
-      clock.advance(1); // 24 hours after the first question
+      clock.advance(1); // The first question is 24 hours old.
       await classroom.ask();
       expectError(await classroom.refused({}), 'daily_limit_reached');
       const { used, resets_at: resetsAt } = await limitsOf(classroom);
       expect(used).to.equal(2);
-      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second question is 24 hours old
+      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // The second question is then 24 hours old.
     }));
 
   it('counts questions of deleted conversations', async () => {

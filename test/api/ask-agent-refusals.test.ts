@@ -181,7 +181,7 @@ describe('a refused question', () => {
 
   describe('the text of a question, whose length counts code points', () => {
     it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
-      const knot = '🪢'; // one code point, which is two UTF-16 units and four bytes
+      const knot = '🪢'; // The knot is one code point, two UTF-16 units and four bytes.
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);

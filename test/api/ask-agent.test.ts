@@ -131,7 +131,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. JSON for a refusal before generation, otherwise text/event-stream', () => {
+  describe('3. The content type: JSON for a refusal before generation, otherwise text/event-stream', () => {
     it('answers a refusal as JSON with its status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');

@@ -36,7 +36,7 @@ describe('clubs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}', () => {
-    it('changes only the given fields, and keeps the slug too', async () => {
+    it('changes only the given fields, and does not change the slug', async () => {
       let data = await read();
       await eachCase(
         [

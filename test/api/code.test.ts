@@ -307,7 +307,7 @@ describe('POST /v1/auth/code/exchange', () => {
       let addresses = 0; // Each call comes from another address of the network, because calls of one address are limited.
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
-      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th wrong code of the network
+      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // This is the 26th wrong code of the network.
       expect(await failuresOf(email)).to.equal(withheldTriesADay.network + 1);
       for (const network of [2, 3, 4]) for (let tries = 0; tries < 24; tries++) await guess(network);
       expect(await failuresOf(email)).to.equal(98);

@@ -352,7 +352,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('continues as soon as the processing of the file wakes it at its end', async () => {
+    it('continues as soon as the processing of the file has ended and wakes the run', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();

@@ -153,7 +153,7 @@ describe('a pending sign-up', () => {
         const deps = await testDeps();
         let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
         let purchase: Promise<unknown> = Promise.resolve();
-        // The first of the two transactions has only its commit left when the second one begins.
+        // The second transaction begins when the first transaction has only to commit.
         await withOpenTransaction(
           (tx) =>
             first === 'purchase'

@@ -227,7 +227,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('charge a student’s completed image to the club, and leave students a share of its limit (DEC-53)', async () => {
+  it('charge a student’s completed image to the club, and keep a share of its limit for students (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -247,7 +247,7 @@ describe('rate limits', function () {
     now = noon + 60_000;
     for (const id of [last, later]) expect((await send(complete(id))).body.data).to.include({ status: 'processing' });
     expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
-      '400 malformed_request': 58, // beside the two images; the call refused before counts for the student alone
+      '400 malformed_request': 58, // The two images count too. The call that was refused before counts only for the student.
       '429 rate_limited': 2,
     });
   });

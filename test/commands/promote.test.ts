@@ -206,7 +206,10 @@ describe('worker/promote (ENG-19)', function () {
     });
   };
 
-  /** Returns a connection that changes the description of all versions by `how`. @param remove replaces the deletion of a version */
+  /**
+   * Returns a connection that changes the description of all versions by `how`.
+   * @param remove the function that replaces the deletion of a version
+   */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
       async describeWorkerDeployment(request: object) {

@@ -85,7 +85,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('replaces the opened agent until a student is enrolled, and then returns 409 in_use', async () => {
+    it('replaces the agent of the delivery until a student is enrolled, and then returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });

@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps simultaneous comments and replies of other people, and empties the posts above them', async () => {
+  it('keeps simultaneous comments and replies of other people, and empties the posts that they belong to', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('begin for sign-ups that started before the switch, because the run waits for them (ADR 31)', async () => {
+  it('begin for sign-ups that started before the switch, because the run waits for these sign-ups (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>

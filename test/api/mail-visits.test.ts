@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('are counted separately for machines, and then do not set opened_at and clicked_at', async () => {
+  it('are counted separately if a machine makes them, and then set neither opened_at nor clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);

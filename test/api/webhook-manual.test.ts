@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('returns the whole webhook.test delivery, which is due now, and later reads show the same', async () => {
+    it('returns the whole webhook.test delivery, which is due now, and later reads return an equal record', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;

@@ -9,7 +9,7 @@ describe('download permits (REPO-8)', () => {
     permits = createDownloadPermits();
   });
 
-  /** @returns 'taken', or the code of the refusal and its seconds */
+  /** @returns 'taken', or the code of the refusal and the seconds to wait */
   function taking(clubId: string, studentId = `student ${students++}`): string {
     try {
       permits.take({ clubId, studentId });

@@ -15,7 +15,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
   /** @param rate bytes per millisecond */
   const take = (clubId: string, { ownerId = null, rate = 1 }: { ownerId?: string | null; rate?: number } = {}) =>
     permits.take({ clubId, ownerId, bytesRead: () => time * rate });
-  /** @returns 'taken', or the code of the refusal and its seconds */
+  /** @returns 'taken', or the code of the refusal and the seconds to wait */
   const taking = async (...writer: Parameters<typeof take>): Promise<string> => {
     try {
       await take(...writer);

@@ -305,7 +305,7 @@ describe('admission of calls', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('uses one limit of its address for all credential operations of both kinds of account', async () => {
+    it('shares one limit with all credential operations of its address, for both kinds of account', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',

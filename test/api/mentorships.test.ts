@@ -485,7 +485,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('accepts an agenda before the session, a no-show from its start, and a rating later (MENT-9, 10)', async () => {
+    it('accepts an agenda before the session, a no-show from the start, and a rating later (MENT-9, 10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);

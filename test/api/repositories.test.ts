@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('run three at a time for a student, are refused for a fourth, and return their permits at the end', async () => {
+    it('are limited to three at a time for a student, and return their permits when they end', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

@@ -134,7 +134,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       processing: 0,
     } as const;
     for (const [fate, charges] of Object.entries(unknown)) {
-      it(`answers pending without an allowance while the outcome is unknown (${fate}), and wakes the workflow`, async () => {
+      it(`answers pending, adds no allowance and wakes the workflow while the outcome is unknown (${fate})`, async () => {
         stripe.fates = [fate as keyof typeof unknown];
         const id = newId();
         const { status, body } = await buy(id);
@@ -169,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(stripe.payments).to.have.length(1);
     });
 
-    it('restores lost purchases once from their payments during a reconciliation, and charges nothing', async () => {
+    it('restores each lost purchase once from its payment during a reconciliation, and charges nothing', async () => {
       const [lostId, otherId] = [newId(), newId()];
       const before = (await buy(lostId, { kind: 'storage', quantity: 3 })).body.data;
       await buy(otherId);

@@ -199,7 +199,7 @@ describe('agent conversations', () => {
           { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') },
         );
         const { id: lesson } = await buildSource(club.id, { lessonId, title: 'Bends' });
-        // The index is updated after changes of the library only for files in an agent's material.
+        // A change of the library updates the index only if an agent's material contains the file.
         const { id: media } = await buildSource(club.id, { mediaId: file.id, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId, {
@@ -311,7 +311,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('ends an answer in generation as failed, notifies its stream and wakes its run', async () => {
+    it('sets an answer in generation to failed, notifies its stream and wakes its run', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);

@@ -33,8 +33,8 @@ describe('agent deliveries', () => {
   const create = (opens: object, further: object = {}) =>
     write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
-  describe('a delivery that opens an agent', () => {
-    it('creates the delivery with 201, shows it in reads and lists, and renames and archives it', async () => {
+  describe('the API for deliveries that open an agent', () => {
+    it('creates a delivery with 201, shows it in reads and lists, and renames and archives it', async () => {
       const { status, body } = await create(opening(), { free: true, access_days: 30 });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -85,7 +85,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('replaces the opened agent until a student is enrolled, and then returns 409 in_use', async () => {
+    it('replaces the agent of the delivery until a student is enrolled, and then returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -148,7 +148,7 @@ describe('agent deliveries', () => {
   }
 
   for (const [kind, build] of Object.entries({ repository: buildRepository, space: buildSpace }))
-    describe(`a delivery that opens a ${kind}`, () => {
+    describe(`the API for deliveries that open a ${kind}`, () => {
       let opens: Record<string, string>;
       beforeEach(async () => {
         opens = { kind, [`${kind}_id`]: (await build(club.id)).id };
@@ -180,7 +180,7 @@ describe('agent deliveries', () => {
       });
     });
 
-  describe('access to the agent, and the webhook about it', () => {
+  describe('access to the agent, which the webhook reports', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
@@ -197,7 +197,7 @@ describe('agent deliveries', () => {
       return row?.id ?? '';
     };
 
-    it('opens the agent by a grant, but not after its revocation or its end, and again after its restoration', async () => {
+    it('begins with a grant, ends with the revocation or at the end date, and returns with the restoration', async () => {
       const student = await buildStudent(club.id);
       expect(await agentsOf(student.token)).to.deep.equal([]);
       expect(await entitled(student.id)).to.equal(false);
@@ -227,7 +227,7 @@ describe('agent deliveries', () => {
       await eachCase(bodies, ([, item]) => expect(item).to.deep.equal(opened()));
     });
 
-    it('opens the agent by an invitation and by a registration link', async () => {
+    it('begins with an invitation or with the claim of a registration link', async () => {
       const email = `${newId()}@example.com`;
       await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
       expect(await entitled(await studentOf(email))).to.equal(true);
@@ -244,7 +244,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('opens the agent by an import, for a new and for an existing student', async () => {
+    it('begins with an import, for a new and for an existing student', async () => {
       const known = await buildStudent(club.id);
       const fresh = `${newId()}@example.com`;
       await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
@@ -256,7 +256,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('opens the agent by a free delivery at sign-up', async () => {
+    it('begins with a free delivery at sign-up', async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id, free: true });
       const email = `${newId()}@example.com`;
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
@@ -264,7 +264,7 @@ describe('agent deliveries', () => {
       expect(await accessFacts()).to.deep.equal([['access.granted free', opened()]]);
     });
 
-    it('opens the agent by the sale of a mapped product, until its refund', async () => {
+    it('begins with the sale of a mapped product, and ends with the refund', async () => {
       const shop = await buildShop();
       club = shop.club;
       agent = await buildAgent(club.id);
@@ -282,7 +282,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('does not open the agent by a course or another club, or before the enrollment begins', async () => {
+    it('does not come from a course or from another club, and does not begin before the enrollment', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

@@ -103,7 +103,7 @@ describe('agent images', () => {
 
     it('returns 409 too_many_images for more than 20 images, even if many requests arrive simultaneously', async () => {
       const ready = await uploadFile(uploader, picture);
-      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // counts while its address is valid
+      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // This image counts while its address is valid.
       await reserved(16);
       const answers = await Promise.all(Array.from({ length: 6 }, () => reserving(uploader, picture)));
       const refused = answers.filter(({ status }) => status !== 201);

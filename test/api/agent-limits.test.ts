@@ -62,12 +62,12 @@ describe('the limits of an agent', () => {
       expectError(await classroom.refused({}), 'daily_limit_reached');
       clock.advance(23 * hour - 1);
       expectError(await classroom.refused({}), 'daily_limit_reached');
-      clock.advance(1); // 24 hours after the first question
+      clock.advance(1); // The first question is 24 hours old.
       await classroom.ask();
       expectError(await classroom.refused({}), 'daily_limit_reached');
       const { used, resets_at: resetsAt } = await limitsOf(classroom);
       expect(used).to.equal(2);
-      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // when the second question is 24 hours old
+      expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // The second question is then 24 hours old.
     }));
 
   it('counts questions of deleted conversations', async () => {
@@ -116,7 +116,7 @@ describe('the limits of an agent', () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
       for (const hours of [1, 1, 0]) {
         await classroom.ask();
-        await age(classroom, hours * hour); // so that the three questions are two, one and no hours old
+        await age(classroom, hours * hour); // Finally, the three questions are two, one and zero hours old.
       }
       const secondsOf = async () => Number((await classroom.refused({})).headers.get('retry-after'));
       expect(await secondsOf()).to.equal(22 * 3_600);
@@ -189,9 +189,9 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('accepts a question after a reservation ends, and returns 429 club_budget_exhausted without a rest', async () => {
+  it('accepts a question after a reservation ends, but returns 429 club_budget_exhausted at 0 cents', async () => {
     const classroom = await withBudget(1);
-    const { answerId, data } = await classroom.ask(); // this question reserves more than the remaining cent
+    const { answerId, data } = await classroom.ask(); // This question reserves more than the remaining cent.
     expect(data.limits.club_budget_exhausted).to.equal(false);
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: false });
     const waiting = classroom.ask();

@@ -207,7 +207,7 @@ describe('agents', () => {
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('returns 402 feature_not_in_plan on a plan without agents only for publishing', async () => {
+    it('returns 402 feature_not_in_plan only for publishing, if the plan has no agents', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');

@@ -34,7 +34,7 @@ describe('answer streams', () => {
 
   const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
 
-  /** The API notices with a delay that a client disconnected. Until then it counts streams of other tests. */
+  /** The API notices with a delay that a client disconnected. Until then the API still counts the streams of earlier tests. */
   async function noStreams(): Promise<void> {
     closeStreams();
     await until('all streams to be closed', { timeoutMs: 15 * second }, async () => (await openStreams()) === 0);
@@ -99,7 +99,7 @@ describe('answer streams', () => {
       expect(await openStreams()).to.equal(0);
     });
 
-    it('sends comments while there is no new text, and no additional events', async () => {
+    it('sends comments, but no additional events, while there is no new text', async () => {
       await withApi({ streamHeartbeatMs: 30 }, async (base) => {
         const { stream, answerId } = await at(base).ask();
         await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
@@ -142,7 +142,7 @@ describe('answer streams', () => {
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
-    it('sends the rest of a finished answer, even without its log of words, and then done or error', async () => {
+    it('sends the rest of a finished answer, and then done or error, even if the log of words is deleted', async () => {
       await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
@@ -393,7 +393,7 @@ describe('answer streams', () => {
       expect(await rowCounts()).to.deep.equal(before);
     };
 
-    it('is returned for a student’s third stream until one ends, and not for other students', async () => {
+    it('is returned for a student’s third stream until an earlier stream ends, but not for other students', async () => {
       await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
         const question = await at(base).ask();
         const again = await at(base).reattach(question);
@@ -406,7 +406,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('is returned above the limit of the process, also in another club, and uses no permit', async () => {
+    it('is returned for streams above the limit of the process, also in another club, and uses no permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };

@@ -15,7 +15,7 @@ const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
 /**
- * A round has p of at most 0.01 by chance in one of a hundred rounds. Three such rounds in a row happen once in a million runs. A real
+ * One round in a hundred has a p of at most 0.01 by chance. Three such rounds in a row happen by chance once in a million runs. A real
  * difference would be visible in all rounds.
  */
 const rounds = 3;

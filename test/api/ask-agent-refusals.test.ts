@@ -66,7 +66,7 @@ describe('a refused question', () => {
       );
     });
 
-    it('is an equal answer for foreign, deleted and unknown conversations', async () => {
+    it('does not differ between foreign, deleted and unknown conversations', async () => {
       const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
@@ -165,7 +165,7 @@ describe('a refused question', () => {
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('is returned for a third image, but not for two own images, which the question shows in order', async () => {
+    it('is returned for a third image, but not for two images of the student, which appear in order', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -179,9 +179,9 @@ describe('a refused question', () => {
     });
   });
 
-  describe('422 for the length of the question, in code points', () => {
+  describe('the text of a question, whose length counts code points', () => {
     it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
-      const knot = '🪢'; // one code point, which is two UTF-16 units and four bytes
+      const knot = '🪢'; // The knot is one code point, two UTF-16 units and four bytes.
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);
@@ -235,7 +235,7 @@ describe('a refused question', () => {
   });
 
   describe('several reasons for a refusal', () => {
-    /** Each step adds a reason that has precedence over the reasons so far. */
+    /** Each step adds a reason that has precedence over all earlier reasons. */
     it('reports only the first reason, in the order: agent, feature, access, …, daily limit, budget', async () => {
       const { club, openAgent, student } = classroom;
       const { id } = (await classroom.ask()).data.question;

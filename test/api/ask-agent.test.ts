@@ -17,7 +17,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     classroom = await openAskingClassroom(); // Each student may ask 20 questions a minute.
   });
 
-  describe('1. A question without conversation_id', () => {
+  describe('1. A question with or without conversation_id', () => {
     it('opens a new conversation for each question', async () => {
       const [first, second] = [await classroom.ask(), await classroom.ask()];
       expect(first.conversationId).to.not.equal(second.conversationId);
@@ -131,7 +131,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. JSON for a refusal before generation, otherwise text/event-stream', () => {
+  describe('3. The content type: JSON for a refusal before generation, otherwise text/event-stream', () => {
     it('answers a refusal as JSON with its status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
@@ -273,7 +273,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('wakes the run of the answer once, and tells it only opaque ids', async () => {
+    it('wakes the run of the answer once, and sends only opaque ids to the run', async () => {
       const id = randomUUID();
       const { club, openAgent } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);

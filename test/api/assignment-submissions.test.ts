@@ -269,7 +269,7 @@ describe('assignment submissions', () => {
       expect(await submitted(assignment, { file_ids: [one] })).not.to.equal(id);
     });
 
-    it('sets the status to changes_requested after a withdrawn second attempt, and never reuses its number', async () => {
+    it('sets changes_requested after a second attempt is withdrawn, and never reuses the attempt’s number', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const [first, redo] = [[await file(), await file()], [await file()]];
       const id = await submitted(assignment, { file_ids: first });
@@ -412,7 +412,7 @@ describe('assignment submissions', () => {
     });
   });
 
-  describe('own submissions of a student', () => {
+  describe('a student’s own submissions', () => {
     it('stay readable after access to the lesson ends and after the assignment is deleted (ASG-11)', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);

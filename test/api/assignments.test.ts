@@ -118,7 +118,7 @@ describe('assignments', () => {
   });
 
   describe('library files of an assignment', () => {
-    it('are shown to students, not deleted without confirmation, and not added if archived (MED-14)', async () => {
+    it('are shown to students, and are neither deleted without confirmation nor added if archived (MED-14)', async () => {
       const { id: fileId } = await buildMedia(club.id, { bytes: 'How to tie it.' });
       const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
       const { body } = await create({ block_label: 'One', media_ids: [fileId, fileId.toUpperCase()] });
@@ -235,7 +235,7 @@ describe('assignments', () => {
       expectError(await write('DELETE', path), 'not_found');
     });
 
-    it('are refused with 422 for dates that are earlier or contradictory, and with 404 for a removed student', async () => {
+    it('are refused with 422 for contradictory or too early dates, and with 404 for a removed student', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(2)) });
       const closing = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const before = await rowCounts();
@@ -250,7 +250,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('correct `late` until the approval, as a new deadline for all students does (ASG-8)', async () => {
+    it('change `late` until the approval, just like a new deadline for all students (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),

@@ -444,8 +444,8 @@ async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Pr
     'the owner of another club': { token: otherClub.owner.token, kind: 'admin' },
     'an administrator of no club': { token: (await buildAdministrator()).token, kind: 'admin' },
     ...(underClub && {
-      'the owner, at a club that does not exist': { ...inside, clubId: newId() },
-      'the owner, at a club id that is not a uuid': { ...inside, clubId: 'my-club' },
+      'the owner, on a path of a club that does not exist': { ...inside, clubId: newId() },
+      'the owner, on a path whose club id is not a uuid': { ...inside, clubId: 'my-club' },
     }),
   };
 }
@@ -536,7 +536,7 @@ describe('403 for a session outside the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('puts session, club and role before the body, so that a broken body changes no 401 or 403', async () => {
+  it('checks session, club and role before the body, so that a broken body changes no 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {
@@ -555,7 +555,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
     );
   });
 
-  it('puts the body (400 and 422) before the existence of records (404)', async () => {
+  it('checks the body (400 and 422) before the existence of records (404)', async () => {
     const { id, owner } = await buildClub();
     const path = `/v1/clubs/${id}/students/${newId()}`;
     expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');

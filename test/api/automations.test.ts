@@ -376,7 +376,7 @@ describe('automations', () => {
       expectError(await send('GET', `/workflows/${id}/difference?from=7`), 'not_found');
     });
 
-    it('pauses, resumes and archives, returns 409 in other states, and never changes an archived automation', async () => {
+    it('pauses, resumes and archives an automation, and returns 409 in states that forbid the action', async () => {
       const id = await create();
       const act = (what: string) => send('POST', `/workflows/${id}/${what}`);
       expectError(await act('pause'), 'automation_state');
@@ -399,7 +399,7 @@ describe('automations', () => {
         expectError(refused, 'automation_state');
     });
 
-    it('returns 409 for the deletion of a tag that a published automation uses, until it is archived', async () => {
+    it('returns 409 for deleting a tag that a published automation uses, until the automation is archived', async () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const id = await create(definition({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] }));
       await publish(id);

@@ -221,7 +221,7 @@ describe('avatars of students', () => {
       expectError(await callsOf(club)('POST', `/media/${after.id}/publish`), 'not_found');
     });
 
-    it('is the only ready avatar of its student, which a constraint guarantees', async () => {
+    it('is the only ready avatar of its student, because a constraint allows no second one', async () => {
       const { id } = await uploadFile(uploader, portrait);
       const source = await testDatabase();
       const copy = `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)

@@ -29,7 +29,7 @@ describe('the size limit of a page of a list', () => {
     }
   });
 
-  it('never shortens ids and addresses, and shortens lists inside rows', () => {
+  it('shortens lists inside rows, but never shortens ids and addresses', () => {
     const url = `https://files.example.com/${'x'.repeat(2_000)}`;
     const row = {
       cover: { preview_url: url },

@@ -201,7 +201,7 @@ describe('a club’s branding (DEC-184)', () => {
         }
     });
 
-    it('have a standard text that the club can send back unchanged as its own text', async () => {
+    it('have a standard text, which the club can store unchanged as its own text', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
         const answer = await call('PUT', at(template, 'de'), standard);
@@ -210,7 +210,7 @@ describe('a club’s branding (DEC-184)', () => {
       }
     });
 
-    it('are rendered with escaped values, and the link as a button or inside a sentence', async () => {
+    it('contain escaped values, and show the link as a button or inside a sentence', async () => {
       await set({ accent_color: '#0b6e4f', legal_footer: 'Ltda.' });
       const own = {
         subject: '{{club}}: oi {{name|você}}',
@@ -228,7 +228,7 @@ describe('a club’s branding (DEC-184)', () => {
       expect(data.preview.html.match(/href="https:\/\/classroom\.example\.com\/"/g)).to.have.length(2);
     });
 
-    it('show the reason of a cancelation, and leave no empty paragraph without a reason', async () => {
+    it('show the reason of a cancelation, and have no empty paragraph if there is no reason', async () => {
       const { standard } = (await call('GET', at('mentorship_canceled', 'ar'))).body.data;
       expect(standard.text)
         .to.contain('{{reason}}')
@@ -237,7 +237,7 @@ describe('a club’s branding (DEC-184)', () => {
       expect(preview.text).to.not.match(/\n{3}/);
     });
 
-    it('become the standard text again after a deletion', async () => {
+    it('become the standard text again after the club’s text is deleted', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { data } = (await call('DELETE', at())).body;
       expect(data.is_own).to.equal(false);

@@ -230,7 +230,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
     });
 
-    it('are shown with the number of reached students, and of other students by their first reason', async () => {
+    it('come with the numbers of reached students and of omitted students by the reason of the omission', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
       await buildStudent(club.id, { verified: false }); // This student's account was opened by the club.
       const pending = await buildStudent(club.id, { verified: false });
@@ -296,7 +296,7 @@ describe('campaigns', () => {
       blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
     });
 
-    it('have 100 described problems and a count of all problems', async () => {
+    it('get descriptions of 100 problems, and a count of all problems', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
       expect([problems.length, count]).to.deep.equal([100, 255_002]); // the count includes the empty audience and the missing sender
@@ -305,7 +305,7 @@ describe('campaigns', () => {
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
     });
 
-    it('get 409 above the size limit of an answer, and their size is in the checks', async () => {
+    it('cause 409 above the size limit of an answer, and the checks show their size', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
       const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
       const preview = await send('GET', `/campaigns/${id}/preview`);
@@ -348,7 +348,7 @@ describe('campaigns', () => {
     const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
     const heading = (text: string) => ({ kind: 'heading', text });
 
-    it('is shown as a problem with its location, and a schedule returns 422 and writes nothing', async () => {
+    it('is shown as a problem with its location, and makes a schedule return 422 without a change', async () => {
       await setSender();
       await buildStudent(club.id);
       const picture = await buildMedia((await buildClub()).id, { bytes: png() });
@@ -396,7 +396,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('includes changing, deleting or starting a campaign that is no draft, with 409 campaign_not_draft', async () => {
+    it('causes 409 campaign_not_draft if a campaign that is not a draft is changed, deleted or started', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();
@@ -415,7 +415,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('does not include right-to-left text, emoji and international names, which stay unchanged', async () => {
+    it('excludes right-to-left text, emoji and international names, which stay unchanged', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -514,7 +514,7 @@ describe('campaigns', () => {
       expect(text).not.to.contain('<script').and.not.to.contain('classroom/mail/unsubscribe');
     });
 
-    it('are equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
+    it('return equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
       const { vault } = await testDeps();
       const student = await buildStudent(club.id);
       const stranger = await buildStudent((await buildClub()).id);
@@ -735,7 +735,7 @@ describe('campaigns', () => {
     beforeEach(setSender);
     beforeEach(() => buildStudent(club.id));
 
-    it('schedules at the club’s local time, and unschedules', async () => {
+    it('schedules a campaign at the club’s local time, and unschedules it', async () => {
       await send('PATCH', '', { time_zone: 'America/New_York' });
       const { id } = await create();
       const { status, body } = await to(id, 'schedule', { at: '2099-07-01T09:00' });

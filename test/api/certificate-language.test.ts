@@ -29,7 +29,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, (await issueCertificateByHand(club)).id)).to.equal('de');
   });
 
-  it('is the club’s current language for a certificate of an earlier release, and is then fixed', async () => {
+  it('is the club’s current language for a certificate of an earlier release, and then does not change', async () => {
     const club = await buildClub();
     await speak(club, 'es');
     const { id } = await issueCertificateByHand(club);

@@ -65,7 +65,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
-    it('filters by revoked=true and revoked=false, and lists both without the parameter', async () => {
+    it('filters by revoked=true or revoked=false, and lists all certificates without the parameter', async () => {
       expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([certificates.bob.id]);
       expect(await idsOf(club, { revoked: 'false' })).to.have.members([certificates.ada.id, certificates.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);

@@ -268,10 +268,10 @@ describe('club slugs', () => {
       expect(Object.values(await slugsOf(club)).filter((former) => former)).to.have.length(3);
     });
 
-    it('wait for other transactions that reference the club, and do not block them', async () => {
+    it('wait for other transactions that reference the club, and do not block these transactions', async () => {
       let changed: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // locks like an inserted student
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // An inserted student takes this lock.
         async (tx) => {
           changed = change(club, newSlug());
           await untilWaitingForLocks(1);

@@ -36,7 +36,7 @@ describe('clubs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}', () => {
-    it('changes only the given fields, and keeps the slug too', async () => {
+    it('changes only the given fields, and does not change the slug', async () => {
       let data = await read();
       await eachCase(
         [
@@ -77,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('wakes all sources, even if one statement cannot wake so many', async () => {
+    it('wakes all sources, even if they are too many for one statement', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;

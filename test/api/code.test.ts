@@ -83,7 +83,7 @@ describe('POST /v1/auth/code', () => {
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
 
-  it('mails the code of one club, even after many requests for the e-mail in other and unknown clubs', async () => {
+  it('mails the code, even after many requests for the e-mail in other clubs and in unknown clubs', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     await buildStudent(other.id, { email: student.email });
@@ -181,7 +181,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code after newer requests of strangers, whose wrong codes do not count for it (DEC-61)', async () => {
+    it('accepts a code after newer requests of strangers, whose wrong codes count separately (DEC-61)', async () => {
       const request = await asking();
       const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
@@ -299,15 +299,15 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('is returned for a request with a withheld mail after 25 wrong codes of a network, or 100 of all', async () => {
+    it('is returned for a request with a withheld mail after 25 wrong codes of a network, or 100 in total', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // another address of the network sends each call, because calls of one address are limited
+      let addresses = 0; // Each call comes from another address of the network, because calls of one address are limited.
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
-      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // the 26th wrong code of the network
+      expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // This is the 26th wrong code of the network.
       expect(await failuresOf(email)).to.equal(withheldTriesADay.network + 1);
       for (const network of [2, 3, 4]) for (let tries = 0; tries < 24; tries++) await guess(network);
       expect(await failuresOf(email)).to.equal(98);

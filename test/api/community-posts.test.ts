@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lets only the author edit as a member, and delete even after access has ended', async () => {
+  it('lets only the author edit a post while a member, and delete it even after access has ended', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -242,7 +242,7 @@ describe('posts of spaces', () => {
     expectError(late, 'not_found');
   });
 
-  it('allows each action by space, access, membership and role, as the table states (COMM-3)', async () => {
+  it('allows each action as the table states for space, access, membership and role (COMM-3)', async () => {
     const ahead = (ms: number) => new Date(Date.now() + ms);
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean })[] = [
       { private: false, hidden: false },
@@ -290,7 +290,7 @@ describe('posts of spaces', () => {
             outcomes.map(([{ status: got, body }]) => body.error?.code ?? got - (got % 100)),
             what,
           ).to.deep.equal(outcomes.map(([, expected]) => expected));
-          clock.advance(hour / 10); // later time windows of the limits
+          clock.advance(hour / 10); // The next calls fall into later time windows of the limits.
         }
     const reader = talkingOf(club.id, (await buildMember(club.id, 'support')).token);
     expect((await reader.posts(space.id)).status).to.equal(200);
@@ -640,7 +640,7 @@ describe('the removal of a student from the community', () => {
     expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('erases the student’s own replies, and deletes own comments that have no replies of other people', async () => {
+  it('erases the student’s replies, and deletes the student’s comments without replies of other people', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);
@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps simultaneous comments and replies of other people, and empties the posts above them', async () => {
+  it('keeps simultaneous comments and replies of other people, and empties the posts that they belong to', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

@@ -54,7 +54,7 @@ const membershipOf = async (space: Id, studentId: Id) => {
 describe('community spaces of administrators', () => {
   beforeEach(begin);
 
-  it('are created with defaults or with every field, read, changed and listed (COMM-4)', async () => {
+  it('are created with defaults or with every field, and can be read, changed and listed (COMM-4)', async () => {
     const plain = await keeping.create({ name: '  The   Quay ' });
     expect(plain.status).to.equal(201);
     const { id, created_at: createdAt } = plain.body.data;
@@ -91,7 +91,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(full.body.data.id)).body).to.deep.equal(changed.body);
   });
 
-  it('count as a use of their cover, which a deletion of the file names and `force` ends (MED-14)', async () => {
+  it('prevent the deletion of their cover file, and lose the cover if `force` deletes the file (MED-14)', async () => {
     const image = await buildMedia(club.id, { mime: 'image/png', bytes: 'x' });
     const space = await created({ cover_media_id: image.id });
     const send = callsOf(club);
@@ -103,7 +103,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(space)).body.data).to.not.have.property('cover');
   });
 
-  it('returns 402 feature_not_in_plan for creating and unarchiving, and keeps existing spaces (COMM-4)', async () => {
+  it('return 402 feature_not_in_plan if they are created or unarchived, and otherwise work (COMM-4)', async () => {
     const [open, archived] = [await created(), await created()];
     await keeping.archive(archived);
     await own.join(open);
@@ -119,7 +119,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.unarchive(archived)).status).to.equal(200);
   });
 
-  it('returns 409 for a used public id or too many spaces, refuses bad input, and writes nothing', async () => {
+  it('are refused without a change for a used public id or too many spaces (409) and for bad input', async () => {
     await created({ public_id: 'quay' });
     const other = await created({ public_id: 'pier' });
     const foreign = await buildMedia((await buildClub()).id, { mime: 'image/png', bytes: 'x' });
@@ -236,12 +236,12 @@ describe('community spaces of students', () => {
     expect((await own.join(space)).body.data).to.deep.equal(member);
   });
 
-  it('show `can_post` false if only administrators may post', async () => {
+  it('show `can_post` as false if only administrators may post', async () => {
     const space = await created({ posting: 'admins' });
     expect((await own.join(space)).body.data).to.include({ joined: true, can_post: false, posting: 'admins' });
   });
 
-  it('return 403 not_entitled if private without access, and 404 if hidden or archived', async () => {
+  it('return 403 not_entitled for a private space without access, and 404 for a hidden or archived space', async () => {
     const locked = await created({ private: true });
     expectError(await own.join(locked), 'not_entitled');
     const hidden = await created({ private: true, hidden: true });
@@ -273,7 +273,7 @@ describe('community spaces of students', () => {
     expect((await own.leave(archived)).body.data).to.include({ joined: false, can_post: false });
   });
 
-  it('are shown by access and membership as the table states, in lists and alone (COMM-3)', async () => {
+  it('are shown as the table states for access and membership, in lists and single reads (COMM-3)', async () => {
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean; archived: boolean })[] = [
       { private: false, hidden: false, archived: false },
       { private: false, hidden: true, archived: false },
@@ -386,7 +386,7 @@ describe('memberships that follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('are counted within an hour after access begins or ends by time, but `joined` immediately (COMM-8)', async () => {
+  it('show `joined` as soon as access begins or ends by time, and are counted within an hour (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('begin for sign-ups that started before the switch, because the run waits for them (ADR 31)', async () => {
+  it('begin for sign-ups that started before the switch, because the run waits for these sign-ups (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>

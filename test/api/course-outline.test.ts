@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds if it is first, and the lesson is then the last', async () => {
+      it('succeeds if the order is stored first, and the lesson is then the last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([
@@ -226,7 +226,7 @@ describe('course outline', () => {
         ]);
       });
 
-      it('returns 422 if the lesson is first, because the order does not name the lesson', async () => {
+      it('returns 422 if the lesson is stored first, because the order does not name the lesson', async () => {
         const [created, ordered] = await inThisOrder(courseLock(), added, turned);
         expect(created.status).to.equal(201);
         expectError(ordered, 'invalid_request');

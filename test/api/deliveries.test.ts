@@ -126,7 +126,7 @@ describe('deliveries', () => {
       expect((await send('PATCH', path, same)).status).to.equal(200);
     });
 
-    it('returns 409 in_use for another course or cohort after an enrollment, and changes nothing', async () => {
+    it('returns 409 in_use for a change of course or cohort after an enrollment, and changes nothing', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const delivery = await buildAccessDelivery(club.id, { courseId: course.id });

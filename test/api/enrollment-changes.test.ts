@@ -45,7 +45,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('POST …/restore', () => {
-    it('restores the record as before the revocation, and raises access.restored', async () => {
+    it('restores the record to its state before the revocation, and raises access.restored', async () => {
       const before = (await send('GET', `/enrollments/${enrollment.id}`)).body;
       await change('revoke');
       expect((await change('restore')).body).to.deep.equal(before);
@@ -86,7 +86,7 @@ describe('changes of an enrollment', () => {
       return { id, from: from.id, to: to.id };
     };
 
-    it('changes only the cohort with one access.moved, and changes nothing for the current cohort', async () => {
+    it('changes only the cohort and raises one access.moved, or changes nothing for the current cohort', async () => {
       const { id, from, to } = await build();
       const before = (await send('GET', `/enrollments/${id}`)).body.data;
       await eachCase([to, to, to.toUpperCase()], async (cohort) => {
@@ -135,7 +135,7 @@ describe('changes of an enrollment', () => {
       ]);
     });
 
-    it('ends the access by an end in the past', async () => {
+    it('ends the access if the new end is in the past', async () => {
       const { id } = await buildEnrollment(club.id, { startsAt: inDays(-9) });
       const { body } = await change('end', { ends_at: inDays(-1).toISOString() }, id);
       expect(body.data.status).to.equal('expired');

@@ -53,7 +53,7 @@ describe('enrollments', () => {
       expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('lasts for the delivery’s days, or without days as long as the cohort, if no dates are given', async () => {
+    it('grants access for the delivery’s days, or else as long as the cohort, if no dates are given', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -160,7 +160,7 @@ describe('enrollments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/enrollments', () => {
-    it('lists enrollments newest first, by student, delivery and revocation, without removed ones', async () => {
+    it('lists enrollments newest first, filtered by student, delivery and revocation, without removed ones', async () => {
       await buildEnrollment((await buildClub()).id);
       const first = await buildEnrollment(club.id, { studentId: student.id });
       const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });

@@ -68,7 +68,7 @@ async function look({ method }: ContractOperation, path: string, { token, body, 
   return String(response.status);
 }
 
-/** Matches the answer to a request about own records, which succeeds or conflicts with their state. */
+/** Matches the answer to a request about the club's own records: a success, or a conflict with the state of the records. */
 const judged = /^(2\d\d|409)/;
 
 /** Returns every nonempty subset of the items. */

@@ -135,7 +135,7 @@ describe('HEAD', () => {
 });
 
 describe('headers', () => {
-  it('return 431 in the error envelope for 64 KB', async () => {
+  it('returns 431 in the error envelope for a header or an address of 64 KB', async () => {
     const before = await rowCounts();
     const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
     expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
@@ -144,7 +144,7 @@ describe('headers', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('return 400 in the error envelope for unreadable HTTP', async () => {
+  it('returns 400 in the error envelope for unreadable HTTP', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET\r\n\r\n',
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('return 400 for two lengths, or for a length with chunks, to prevent request smuggling', async () => {
+  it('returns 400 for two lengths, or for a length with chunks, to prevent request smuggling', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [
@@ -237,7 +237,7 @@ describe('CORS', () => {
     );
   });
 
-  it('allows no other origin', async () => {
+  it('allows no origin that is not listed', async () => {
     await eachCase([{}, ...others.map((origin) => ({ origin }))], async (headers) => {
       const answer = await call('GET', '/v1/me', { headers });
       expect(corsOf(answer.headers)).to.deep.equal([]);
@@ -245,7 +245,7 @@ describe('CORS', () => {
     });
   });
 
-  it('answers a preflight request of a listed origin, and of no other origin', async () => {
+  it('allows a preflight request only from a listed origin', async () => {
     const preflight = (origin: string) =>
       call('OPTIONS', '/v1/auth/sign-in', {
         headers: {

@@ -105,7 +105,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     });
   });
 
-  it('end without a recorded inviter if a member who could have sent them is removed', async () => {
+  it('end if they have no recorded inviter and a member who could have sent them is removed', async () => {
     const forget = async () => (await testDatabase()).query(`UPDATE invitations SET invited_by = NULL`);
     const [admin, editor] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'editor')];
     await invited(club.owner.token, 'owner');

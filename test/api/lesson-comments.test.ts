@@ -109,7 +109,7 @@ describe('lesson comments', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
-    it('deletes an own comment once, even after access has ended', async () => {
+    it('deletes the student’s own comment once, even after access has ended', async () => {
       const [remaining, deleted] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
       await revokeEnrollment(course, learner);
       expect((await classroom.deleteComment(deleted.body.data.id)).status).to.equal(204);

@@ -166,7 +166,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(certificate?.at.toISOString()).to.equal(completedAt);
     });
 
-    it('awards the points that the lesson has now once, and then raises student.level_reached', async () => {
+    it('awards the lesson’s current points once, and then raises student.level_reached', async () => {
       await start(1);
       const standing = standingCalls(club);
       await standing.buildLevel('Deckhand', 15);

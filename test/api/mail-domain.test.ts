@@ -116,7 +116,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
   });
 
-  it('is the platform’s domain again after its removal, which ends its run', async () => {
+  it('is the platform’s domain again after the club’s domain is removed, which ends its run', async () => {
     publish(await set());
     await check();
     const { id } = await rowOf();

@@ -222,7 +222,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
 
-  it('replace a suppression by hand after a bounce, and both after a complaint', async () => {
+  it('turn a manual suppression into a bounce, and either of them into a complaint', async () => {
     await send(2);
     for (const { email } of mails) await addSuppression(deps, club.id, email, sentAt);
     await tell(

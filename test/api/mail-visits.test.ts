@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('are counted separately for machines, and then do not set opened_at and clicked_at', async () => {
+  it('are counted separately if a machine makes them, and then set neither opened_at nor clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -209,7 +209,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('are redirected without a record without tracking, after a student’s removal or after 90 days', async () => {
+  it('are redirected but not recorded without tracking, after a student’s removal or after 90 days', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);

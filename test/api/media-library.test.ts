@@ -429,7 +429,7 @@ describe('the media library', () => {
       expect((await list(`?folder_id=${folder}`)).total > 0).to.equal(isThere);
     });
 
-    it('behave like a model without cycles, depths above ten and equal names in a folder', async () => {
+    it('behave like the model, which has no cycle, no depth above ten and no equal names in a folder', async () => {
       const step = fc.record({
         act: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'rename', 'delete'),
         of: fc.nat(30),

@@ -352,7 +352,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
   });
 
-  it('exchanges the previews too, and restores them at a repetition (MED-22)', async () => {
+  it('exchanges the previews too, and a repetition restores the former previews (MED-22)', async () => {
     const uploadPicture = async (width: number) =>
       (await uploadFile({ club }, { fileName: 'k.png', mime: 'image/png', bytes: await photo(width, 900) })).id;
     const [wide, narrow] = [await uploadPicture(640), await uploadPicture(320)];

@@ -156,7 +156,7 @@ describe('publishing of files (MED-25)', () => {
       expect(image.headers.get('content-disposition')).to.match(/^attachment;/);
     });
 
-    it('returns 409 media_not_ready for unready files and references, and 409 media_archived', async () => {
+    it('returns 409: media_not_ready for unready files and references, media_archived for archived files', async () => {
       const others: Id[] = [];
       for (const status of ['uploading', 'processing', 'failed'] as const)
         others.push((await buildMedia(club.id, { status, bytes: 'x' })).id);
@@ -352,7 +352,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('continues as soon as the processing of the file wakes it at its end', async () => {
+    it('continues as soon as the processing of the file has ended and wakes the run', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -483,7 +483,7 @@ describe('publishing of files (MED-25)', () => {
         const lock = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
         if (movedFirst) {
           const outcomes = await inThisOrder(lock, ...steps, remove, replace);
-          expect(outcomes[0]).to.include({ done: true }); // public, or gone if the removal is faster than the step's read
+          expect(outcomes[0]).to.include({ done: true }); // The outcome is public, or gone if the removal is faster than the step's read.
           expect(outcomes.slice(1)).to.deep.equal([{ done: true, outcome: 'public' }, 'done', 'media_mismatch']);
         } else {
           const outcomes = await inThisOrder(lock, remove, replace, ...steps);

@@ -59,7 +59,7 @@ describe('subtitles from speech for administrators', function () {
     expect(await texts(tracks)).to.deep.equal([madeVtt.toString()]);
   });
 
-  it('are requested once: a second request while they are pending changes nothing and wakes no run', async () => {
+  it('are requested once: a second request changes nothing and wakes no run while subtitles are pending', async () => {
     await ask();
     const [before] = await rows();
     const again = await ask('PT');

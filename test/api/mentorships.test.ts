@@ -427,7 +427,7 @@ describe('mentorships', () => {
     });
   });
 
-  describe('replaces', () => {
+  describe('a booking with `replaces`', () => {
     it('moves a session in one transaction, even at the limit or to an overlapping time (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
@@ -456,7 +456,7 @@ describe('mentorships', () => {
   });
 
   describe('DELETE …/sessions/{sessionId}', () => {
-    it('cancels repeatedly, and returns 409 after the deadline and 404 for a foreign session (MENT-8)', async () => {
+    it('can be repeated, and returns 409 after the deadline and 404 for a foreign session (MENT-8)', async () => {
       const mentorship = await offered({ cancelDeadlineMinutes: 60, maxUpcoming: 2 });
       const [first, second] = [await book(ada, mentorship, inHours(3)), await book(ada, mentorship, inHours(4))];
       const cancel = (student: TestStudent, id: Id) => as(student)('DELETE', at(mentorship, id));
@@ -485,7 +485,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('accepts an agenda before the session, a no-show from its start, and a rating later (MENT-9, 10)', async () => {
+    it('accepts an agenda before the session, a no-show from the start, and a rating later (MENT-9, 10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);
@@ -553,7 +553,7 @@ describe('mentorships', () => {
       expectError(await cancel(second.body.data.id, 'Late'), 'session_state');
     });
 
-    it('are listed by time, mentorship, mentor and status, in the order of their start', async () => {
+    it('filters sessions by time, mentorship, mentor and status, and lists them in the order of their start', async () => {
       const [one, two] = [await offered({ maxUpcoming: 5 }), await offered({ maxUpcoming: 5 })];
       const ids: Id[] = [];
       for (const [mentorship, hours] of [

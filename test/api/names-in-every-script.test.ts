@@ -227,7 +227,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('get a blank for each line break in an import, because spreadsheets put line breaks into cells', async () => {
+  it('have a blank instead of each line break after an import, because cells can contain line breaks', async () => {
     const club = await buildClub();
     const email = `${newId()}@example.com`;
     await importFile(club, `email,name\n${email},"Ada\nLovelace"\n`);

@@ -96,7 +96,7 @@ describe('GET /metrics on API_METRICS_PORT', () => {
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
   });
 
-  it('returns 404 on the public ports, and for every other path and method on its own port', async () => {
+  it('returns 404 on the public ports, and for every other path and method on the metrics port', async () => {
     const { port, filesUrl, metricsPort } = await testApi();
     expect((await get('/metrics')).status).to.equal(404);
     expect((await getAt(Number(new URL(filesUrl).port), '/metrics')).status).to.equal(404);

@@ -169,7 +169,7 @@ describe('an answer to a request with an e-mail address', () => {
             body: { club_id: clubId, email },
           });
           expect(status).to.equal(202);
-          // A timer may fire a millisecond early by another clock.
+          // A timer may fire a millisecond early as measured by another clock.
           expect(performance.now() - sentAt).to.be.at.least(tick - 1);
         }),
       );

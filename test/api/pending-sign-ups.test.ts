@@ -153,7 +153,7 @@ describe('a pending sign-up', () => {
         const deps = await testDeps();
         let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
         let purchase: Promise<unknown> = Promise.resolve();
-        // The first of the two transactions has only its commit left when the second one begins.
+        // The second transaction begins when the first transaction has only to commit.
         await withOpenTransaction(
           (tx) =>
             first === 'purchase'
@@ -221,7 +221,7 @@ describe('a pending sign-up', () => {
       expect(await usesLeft(owner.token)).to.equal(1);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed([student.id])).to.deep.equal([true]);
-      const later = await openFurtherSession('admin', owner.id); // The first session has expired by then, and is removed too.
+      const later = await openFurtherSession('admin', owner.id); // The removal also deletes the first session, which has expired.
       expect(await usesLeft(later)).to.equal(0);
     });
 

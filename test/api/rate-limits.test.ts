@@ -122,7 +122,7 @@ describe('rate limits', function () {
       () => post(signUpOf(randomUUID()), { ip: someAddress() }),
     ],
     [
-      'DELETE /v1/auth/session: 60 per minute per IP, as a write elsewhere',
+      'DELETE /v1/auth/session: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       '401 unauthenticated',
       () => ({ method: 'DELETE', path: '/v1/auth/session', ip: someAddress() }),
@@ -134,7 +134,7 @@ describe('rate limits', function () {
       () => post('/webhooks/platform1/token1', { ip: someAddress() }),
     ],
     [
-      'POST /webhooks/billing: 60 per minute per IP, as a write elsewhere',
+      'POST /webhooks/billing: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       '501 not_configured',
       () => post('/webhooks/billing', { ip: someAddress() }),
@@ -169,7 +169,7 @@ describe('rate limits', function () {
         await expectLimited(request, 45);
         now = noon + 59_001;
         await expectLimited(request, 1);
-        now = noon + 60_000; // two early retries have consumed two of this window
+        now = noon + 60_000; // Two early retries have consumed two calls of this window.
         expect(await times(limit - 2, request)).to.deep.equal({ [within]: limit - 2 });
         await expectLimited(request, 60);
       });
@@ -227,7 +227,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('charge a student’s completed image to the club, and leave students a share of its limit (DEC-53)', async () => {
+  it('charge a student’s completed image to the club, and keep a share of its limit for students (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -247,7 +247,7 @@ describe('rate limits', function () {
     now = noon + 60_000;
     for (const id of [last, later]) expect((await send(complete(id))).body.data).to.include({ status: 'processing' });
     expect(await times(60, post(endpointsOf(club.id), { token: club.owner.token }))).to.deep.equal({
-      '400 malformed_request': 58, // beside the two images; the call refused before counts for the student alone
+      '400 malformed_request': 58, // The two images count too. The call that was refused before counts only for the student.
       '429 rate_limited': 2,
     });
   });
@@ -311,7 +311,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('are answered before their body has arrived, for a credential call above the limit', async () => {
+    it('get a 429 before their body has arrived, if they are credential calls above the limit', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);

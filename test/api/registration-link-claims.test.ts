@@ -188,7 +188,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('refuses an invalid code with equal answers for known and unknown e-mails without a change', async () => {
+    it('refuses an invalid code without a change, with equal answers for known and unknown e-mails', async () => {
       const [expired, revoked, spent] = [
         await link({ expires_at: inOneHour() }),
         await link(),
@@ -216,7 +216,7 @@ describe('claims of registration links', () => {
       expect(await mailsTo(known.id)).to.deep.equal([]);
     });
 
-    it('grants nothing to a known e-mail, with the answer for an unknown e-mail', async () => {
+    it('grants nothing to a known e-mail, and answers as for an unknown e-mail', async () => {
       const [known, one] = [await buildStudent(club.id), await link()];
       const answers = [await signUp(one.code, known.email), await signUp(one.code)];
       expect(new Set(answers.map(visible)).size).to.equal(1);
@@ -224,7 +224,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('creates 3 accounts for ten simultaneous sign-ups if the link has 3 uses, and no other row', async () => {
+    it('creates 3 accounts and no other row for ten simultaneous sign-ups if the link has 3 uses', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);

@@ -132,14 +132,14 @@ describe('repositories', () => {
       expect(again.title).to.equal('Knot cards');
     });
 
-    it('returns 402 only for publishing, on a plan without repositories', async () => {
+    it('returns 402 only for publishing, if the plan has no repositories', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
       expect((await change(id, { title: 'Others' })).status).to.equal(200);
     });
 
-    it('counts cover and files as used in one list, whichever of them changes', async () => {
+    it('lists the repository once as a use of its cover and of its files, after each change', async () => {
       const [{ id }, cover, file] = [(await create({ title: 'Cards' })).body.data, await image(), await image()];
       const use = [{ kind: 'repository', id, title: 'Cards' }];
       expect((await change(id, { cover_media_id: cover.id })).body.data.cover.id).to.equal(cover.id);
@@ -356,7 +356,7 @@ describe('repositories', () => {
       expect(bytes.length).to.equal((await offer()).size_bytes);
     });
 
-    it('end with the address after 15 minutes, and with the access at the next request', async () => {
+    it('are refused 15 minutes after the address was created, and at the first request after access ended', async () => {
       const { url } = await offer();
       clock.advance(14 * minute);
       expect((await bytesAt(url)).answer.status).to.equal(200);
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('run three at a time for a student, are refused for a fourth, and return their permits at the end', async () => {
+    it('are limited to three at a time for a student, and return their permits when they end', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

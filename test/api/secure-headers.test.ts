@@ -96,7 +96,7 @@ describe('security headers of every answer', () => {
     );
   });
 
-  it('contain HSTS or not by the address of their own listener', () => {
+  it('contain HSTS if the address of their listener has https, and otherwise do not', () => {
     const hsts = (url: string) => secureHeadersOf(url)['Strict-Transport-Security'];
     expect(hsts('https://files.example.com')).to.equal('max-age=31536000');
     expect(hsts('http://files.example.com')).to.equal(undefined);

@@ -97,7 +97,7 @@ describe('wrong passwords', function () {
         expect(visible(one)).to.equal(visible(other));
       });
 
-      it('are not counted after their quarter of an hour, like refused tries', async () => {
+      it('stop counting after their quarter of an hour, and so do refused tries', async () => {
         await attack(mine, 40);
         now = start + quarterMs - 1_000;
         expect(await outcome(signIn(mine))).to.equal(refused(1));
@@ -120,7 +120,7 @@ describe('wrong passwords', function () {
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('count as wrong passwords of a stranger with a foreign, altered or old device token', async () => {
+      it('count as a stranger’s wrong passwords if the device token is foreign, altered or old', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

@@ -172,7 +172,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('replaces an earlier request with a dead connection, but only with the same length', async () => {
+  it('replaces an earlier request whose connection is dead, but only if the length is equal', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);

@@ -102,7 +102,7 @@ describe('student imports', () => {
         expect(await mailsTo(ada ?? '')).to.deep.equal([]);
       });
 
-      it('mails an invitation to new students only, with invite', async () => {
+      it('mails an invitation to new students only, if `invite` is true', async () => {
         const known = await buildStudent(club.id);
         const record = await importFile(club, `${header}${known.email},X\nada@example.com,Ada\n`, 'invite=true');
         const [existing, created] = await reportOf(club, record.id);
@@ -293,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('skips the whole batch if the cancelation is between the read and the record of the batch', async () => {
+    it('skips the whole batch if the cancelation comes after the batch was read and before it is recorded', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({
@@ -306,7 +306,7 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('finishes the whole batch if the cancelation is during the record of the batch', async () => {
+    it('finishes the whole batch if the cancelation comes while the batch is being recorded', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       // The batch has checked the import, and waits for the count of the club's students.

@@ -218,7 +218,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('has traces in the tables before the removal, which the search finds', async () => {
+  it('is tested by a search that finds the student’s name and e-mail before the removal', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,

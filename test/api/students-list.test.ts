@@ -105,7 +105,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: '$1' })).to.deep.equal([]);
     });
 
-    it('finds all students if it is empty, and is combined with verified', async () => {
+    it('finds all students if q is empty, and can be combined with verified', async () => {
       expect(await names(club, { q: '' })).to.have.length(7);
       expect(await names(club, { q: 'Ada', verified: 'false' })).to.deep.equal([]);
     });

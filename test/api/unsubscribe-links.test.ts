@@ -57,7 +57,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('is independent of suppressions by hand, in both directions', async () => {
+  it('does not change manual suppressions, and is not changed by them', async () => {
     const send = callsOf(club);
     await call('POST', at('unsubscribe'));
     const { id } = (await send('POST', '/mail/suppressions', { email: student.email })).body.data;
@@ -125,7 +125,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('has an effect on spaces that are joined later, until the student switches `digest` on', async () => {
+    it('also affects spaces that the student joins later, until the student switches `digest` on', async () => {
       await click('unsubscribe');
       const own = await buildSpace(club.id, { name: 'Own', digestByDefault: true });
       await spaces.join(own.id);

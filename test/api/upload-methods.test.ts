@@ -43,8 +43,8 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     expect(body.error.code).to.equal(code);
   }
 
-  describe('POST with X-HTTP-Method-Override', () => {
-    it('sends pieces, reads the offset and aborts the upload, in any letter case', async () => {
+  describe('the header X-HTTP-Method-Override', () => {
+    it('lets POST send pieces, read the offset and abort the upload, in any letter case', async () => {
       const first = await asking('POST', 'PATCH', piece(0), file.bytes.subarray(0, 400));
       expect([first.status, first.headers.get('upload-offset')]).to.deep.equal([204, '400']);
       const head = await asking('POST', 'head');
@@ -77,7 +77,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(stored?.equals(file.bytes)).to.equal(true);
     });
 
-    it('is refused without a change for an unsupported method, and in requests other than POST', async () => {
+    it('is refused without a change if it names an unsupported method or the request is not a POST', async () => {
       await eachCase(
         [
           ['POST', 'GET'],
@@ -113,7 +113,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       }
     });
 
-    it('returns the status of a refused HEAD without a body, and keeps the connection usable', async () => {
+    it('lets POST return the status of a refused HEAD without a body, on a connection that stays usable', async () => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
       const head = (id: string, others: Record<string, string> = {}) =>
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {

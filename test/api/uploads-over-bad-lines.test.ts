@@ -136,7 +136,7 @@ describe('uploads of videos by a real client', function () {
       await releaseRequest.promise;
       await first.release();
       expect((await second).fence).to.equal(first.fence + 1);
-      await first.release(); // does not release the lock of the second process
+      await first.release(); // This call does not release the lock of the second process.
       const hasty = (await aProcess({ ...times, lockWaitMs: 0 })).acquire(id, () => {}, patient);
       expect(await hasty.catch((error: unknown) => error)).to.be.instanceOf(UploadLocked);
       await (await second).release();

@@ -128,7 +128,7 @@ describe('uploads of videos', () => {
     expect(reserved.upload.method).to.equal('tus');
     expect(reserved.media.provider).to.equal('hostedvideo_stream');
     const location = await started(reserved, file.bytes.length);
-    // The pieces are smaller than a part, across the end of a part, and the rest of the file.
+    // One piece is smaller than a part, one piece crosses the end of a part, and one piece is the rest of the file.
     for (const [from, to] of [
       [0, 3_000_000],
       [3_000_000, partBytes + 5],
@@ -366,7 +366,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('have a listener only for uploads and health checks, which stores the received bytes at a stop', async () => {
+  it('have a listener only for uploads and health checks, which stores the received bytes when it stops', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));

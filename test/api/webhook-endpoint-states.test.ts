@@ -88,7 +88,7 @@ describe('the state of a webhook endpoint', () => {
       expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'paused', pending_deliveries: 3 });
     });
 
-    it('wakes the gate and no delivery', async () => {
+    it('wakes the gate of the endpoint, but no delivery', async () => {
       await queue(2);
       expect(await wakesByMove('pause')).to.deep.equal([gateRun({ id })]);
       const [wake] = await wakesOf(scene.club.id);

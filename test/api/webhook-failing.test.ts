@@ -80,21 +80,21 @@ describe('an endpoint that fails for 5 days', () => {
       expect(record).to.not.have.property('hold_until');
     });
 
-    it('is done by its gate if no delivery is attempted', async () => {
+    it('is done by the gate of the endpoint if no delivery is attempted', async () => {
       await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
     });
 
-    it('is done by its gate at the exact time, even if the gate would wait longer', async () => {
+    it('is done by the gate of the endpoint at the exact time, even if the gate would wait longer', async () => {
       await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
       expect(await tend(now + minute - 1)).to.include({ done: false });
       expect(await tend(now + minute)).to.include({ outcome: 'disabled' });
     });
 
-    it('cancels its queue, wakes each delivery and requests one mail', async () => {
+    it('cancels the queue of the endpoint, wakes each delivery and requests one mail', async () => {
       await failingFor(5 * day);
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
       const last = await buildWebhookDelivery(scene.subscription, new Date(now));
@@ -183,7 +183,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('a throttled endpoint', () => {
-    it('is throttled by a first 429 but not by a first 500, and then no other delivery is attempted', async () => {
+    it('is throttled by its first 429 but not by its first 500, and then gets no other attempt', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),

@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('returns the whole webhook.test delivery, which is due now, and later reads show the same', async () => {
+    it('returns the whole webhook.test delivery, which is due now, and later reads return an equal record', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -77,7 +77,7 @@ describe('webhook tests and resends', () => {
       expect((await read()).event_types).to.not.include('webhook.test');
     });
 
-    it('wakes the delivery and not the gate, even while the breaker is open', async () => {
+    it('wakes the delivery but not the gate of the endpoint, even while the circuit breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       let answer: Answer | undefined;
       const wakes = await wakesBy(scene.club.id, async () => (answer = await sendTest()));
@@ -185,7 +185,7 @@ describe('webhook tests and resends', () => {
       });
     });
 
-    it('wakes the delivery and not the gate, even while the breaker is open', async () => {
+    it('wakes the delivery but not the gate of the endpoint, even while the circuit breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       expect(await wakesBy(scene.club.id, resend)).to.deep.equal([deliveryRun(delivery)]);
       const [wake] = await wakesOf(scene.club.id);

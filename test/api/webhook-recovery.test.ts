@@ -124,7 +124,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(elsewhere.id)).status).to.equal('failed');
     });
 
-    it('wakes the gate, and no delivery', async () => {
+    it('wakes the gate of the endpoint, but no delivery', async () => {
       await ended({});
       await ended({});
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([gateRun({ id })]);

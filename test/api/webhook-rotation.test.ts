@@ -57,7 +57,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('is returned without a body, and with an empty body, also in chunks', async () => {
+    it('is returned for a request without a body or with an empty body, also in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
       await eachCase([{}, empty, chunked], async (payload) => {

@@ -37,7 +37,7 @@ describe('worker/promote (ENG-19)', function () {
   let connection: Connection;
   let db: Database;
   let notified = 0;
-  /** For each run, the builds that ran its steps. */
+  /** The builds that ran the steps of a run, by the id of the run. */
   const steps = new Map<string, string[]>();
   const stops: (() => Promise<void>)[] = [];
   const clients = new Map<string, WorkflowClient>();
@@ -157,7 +157,7 @@ describe('worker/promote (ENG-19)', function () {
     ]);
   });
 
-  it('moves open runs to the new build with their next step, and starts new runs there', async () => {
+  it('moves open runs to the new build at their next step, and starts new runs on the new build', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
     await startWorkers(builds.b, 'mail');
@@ -206,7 +206,10 @@ describe('worker/promote (ENG-19)', function () {
     });
   };
 
-  /** Returns a connection that changes the description of all versions by `how`. @param remove replaces the deletion of a version */
+  /**
+   * Returns a connection that changes the description of all versions by `how`.
+   * @param remove the function that replaces the deletion of a version
+   */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
       async describeWorkerDeployment(request: object) {

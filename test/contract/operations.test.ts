@@ -69,7 +69,7 @@ describe('error codes of the contract', () => {
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));
   });
 
-  it('are in the table, for each code that an operation declares', () => {
+  it('are in the table if an operation declares them', () => {
     for (const item of Object.values(contractDocument.paths)) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
         const operation = item[method];

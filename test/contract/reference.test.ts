@@ -21,7 +21,7 @@ describe('API reference', () => {
     }
   });
 
-  it('has no inline script, style or handler, and a policy that forbids them', () => {
+  it('has no inline script, style or handler, and has a policy that forbids all three', () => {
     expect(referenceHtml()).not.to.match(/<script(?![^>]* src=)|<style| style=| on\w+=/);
     expect(referenceContentSecurityPolicy).not.to.match(/unsafe|https?:|\*/);
     expect(referenceContentSecurityPolicy).to.match(/^default-src 'none'; /);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
-  it('give the checked query of a list a page, a page size and only its own filters', () => {
+  it('give the checked query of a list a page, a page size and only the filters of this list', () => {
     const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
     // @ts-expect-error the page is a number
     const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };

@@ -15,7 +15,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
   /** @param rate bytes per millisecond */
   const take = (clubId: string, { ownerId = null, rate = 1 }: { ownerId?: string | null; rate?: number } = {}) =>
     permits.take({ clubId, ownerId, bytesRead: () => time * rate });
-  /** @returns 'taken', or the code of the refusal and its seconds */
+  /** @returns 'taken', or the code of the refusal and the seconds to wait */
   const taking = async (...writer: Parameters<typeof take>): Promise<string> => {
     try {
       await take(...writer);
@@ -31,14 +31,14 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('are limited to 4 for a student and to half of the free permits for a club, else a time to retry', async () => {
+  it('are refused, with a time to retry, above 4 per student or half of the free permits per club', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
     expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
     expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
-  it('are given to the next request after they are returned, once each', async () => {
+  it('are given to the next request after their return, each only once', async () => {
     const { release } = await take('one', { ownerId: 'student' });
     await times(3, 'one', 'student');
     release();
@@ -55,7 +55,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     });
   };
 
-  it('are taken after a minute from the slowest request, which is aborted, never from a new request', async () => {
+  it('are taken from the slowest request that is at least a minute old, which is then aborted', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 12; one++) await giving(`a${one}`, aborted, 'a', { rate: 100 - one });
     for (let one = 0; one < 6; one++) await giving(`b${one}`, aborted, 'b', { rate: 50 - one });
@@ -80,7 +80,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted).to.deep.equal(['club 23']);
   });
 
-  it('are taken from the same club or student if that club or student has no permit left', async () => {
+  it('are taken from the requesting student or club if the student or the club has no permit left', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 4; one++)
       await giving(`student${one}`, aborted, 'a', { ownerId: 'student', rate: 50 + one });

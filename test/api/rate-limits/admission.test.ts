@@ -91,7 +91,7 @@ describe('admission of calls', function () {
       () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`),
     ],
     [
-      'DELETE /v1/auth/session: 60 per minute per IP, as a write elsewhere',
+      'DELETE /v1/auth/session: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       minute,
       () => call('DELETE', '/v1/auth/session'),
@@ -103,7 +103,7 @@ describe('admission of calls', function () {
       () => call('POST', '/webhooks/platform1/token1'),
     ],
     [
-      'POST /webhooks/billing: 60 per minute per IP, as a write elsewhere',
+      'POST /webhooks/billing: 60 per minute per IP, by the row “Write operations elsewhere”',
       60,
       minute,
       () => call('POST', '/webhooks/billing'),
@@ -164,19 +164,19 @@ describe('admission of calls', function () {
       () => inClub('POST', '/classroom/agents/a1/messages', student()),
     ],
     [
-      'Reactions and edits: 600 per minute per student, as classroom writes',
+      'Reactions and edits: 600 per minute per student, by the row “Classroom writes”',
       600,
       minute,
       () => inClub('PATCH', '/classroom/posts/p1/comments/c1', student()),
     ],
     [
-      'Mentorship agenda and rating: 600 per minute per student, as classroom writes',
+      'Mentorship agenda and rating: 600 per minute per student, by the row “Classroom writes”',
       600,
       minute,
       () => inClub('PUT', '/classroom/mentorships/m1/agenda', student()),
     ],
     [
-      'A path without a handler: 60 per minute per club, as other writes',
+      'A path without a handler: 60 per minute per club, like other writes',
       60,
       minute,
       () => inClub('PUT', '/not/built/yet', admin()),
@@ -203,8 +203,8 @@ describe('admission of calls', function () {
     }
   });
 
-  describe('charges for a call', () => {
-    it('count for the club, for all its administrators and any spelling of its id, and for no other club', async () => {
+  describe('a call', () => {
+    it('is charged to the club, for each administrator and any spelling of its id, and to no other club', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
@@ -214,7 +214,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
 
-    it('count for the student, and not for other students of the club', async () => {
+    it('is charged to the student, and not to other students of the club', async () => {
       const clubId = randomUUID();
       const someone = student();
       const question = () => inClub('POST', '/classroom/agents/a1/messages', someone, clubId);
@@ -223,7 +223,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('count only for the most specific row, such as comments instead of classroom writes', async () => {
+    it('is charged only to the most specific row, such as comments instead of classroom writes', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -231,14 +231,14 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('count together for comments on lessons and on posts', async () => {
+    it('uses one shared limit if it comments on a lesson or on a post', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('count together for booking and canceling mentorship sessions, 30 an hour', async () => {
+    it('uses one shared limit of 30 an hour if it books or cancels a mentorship session', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -246,7 +246,7 @@ describe('admission of calls', function () {
       expect(await outcome(inClub('DELETE', '/classroom/mentorships/m3/sessions/s1', someone))).to.equal(limited(hour));
     });
 
-    it('count for the club if an administrator writes on a classroom path', async () => {
+    it('is charged to the club if an administrator writes on a classroom path', async () => {
       const clubId = randomUUID();
       const someone = admin();
       await passes(30, inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, someone, clubId));
@@ -255,7 +255,7 @@ describe('admission of calls', function () {
       expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
     });
 
-    it('count for the student, 30 a minute, if a student writes on a club path (DEC-53)', async () => {
+    it('is charged to the student’s limit of 30 a minute if a student writes on a club path (DEC-53)', async () => {
       const clubId = randomUUID();
       for (const someone of [student(), student(), student()]) {
         await passes(30, inClub('POST', `/media/${randomUUID()}/complete`, someone, clubId));
@@ -264,7 +264,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('count for the club if students change something on club paths, up to 30 of its 60 (DEC-53)', async () => {
+    it('is charged to the club too if a student changes something on a club path, up to 30 of 60 (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -285,7 +285,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('count for the student if a change is refused, and not in the next window of other students', async () => {
+    it('is charged to the student if its change is refused, and leaves other students their next window', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -295,7 +295,7 @@ describe('admission of calls', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('add nothing for a change of another caller or on another path', async () => {
+    it('is not charged as a change if it is refused, a read, or not a student’s write on a club path', async () => {
       const charge = () => Promise.reject(new Error('Call was charged'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
@@ -305,7 +305,7 @@ describe('admission of calls', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('count together for all credential operations of both kinds of account and one address', async () => {
+    it('shares one limit with all credential operations of its address, for both kinds of account', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -322,7 +322,7 @@ describe('admission of calls', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('count for the /48 of an IPv6 client too, at ten times the limit, without refused calls (DEC-30)', async () => {
+    it('is charged to the /48 of an IPv6 client too, at ten times the limit, unless refused (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -332,7 +332,7 @@ describe('admission of calls', function () {
       await passes(1, signIn(`2001:db9:${site.slice(9)}:1::1`));
     });
 
-    it('count for the /64 of an IPv6 client, and for the IPv4 address of an IPv4-mapped client', async () => {
+    it('is charged to the /64 of an IPv6 client, and to the IPv4 address of an IPv4-mapped client', async () => {
       const network = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(1, 0xffff).toString(16)}`;
       for (let host = 1; host <= 10; host += 1) await passes(1, signIn(`${network}::${host}`));
       expect(await outcome(signIn(`${network}:ffff::1`))).to.equal(limited(minute));
@@ -431,7 +431,7 @@ describe('admission of calls', function () {
       });
     });
 
-    it('throw an error that has another cause than the counters', async () => {
+    it('throw an error that the counters did not cause', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

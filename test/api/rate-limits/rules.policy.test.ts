@@ -163,7 +163,7 @@ describe('rate limit table', () => {
 });
 
 describe('rate limits outside the table', () => {
-  it('allow a student, and all students of a club, 30 writes a minute on paths of the club (DEC-53)', () => {
+  it('allow 30 writes a minute on paths of the club to one student and to all students together (DEC-53)', () => {
     const common = { limit: 30, windowSeconds: 60, whenDown: 'pass' };
     expect(studentWritesOfClub).to.include({ ...common, counter: 'student_club_writes', scope: 'student' });
     expect(studentsShareOfClub).to.include({ ...common, counter: 'club_writes_of_students', scope: 'club' });

@@ -18,7 +18,9 @@ const delayMs = 20;
 const startEveryMs = 50;
 /** The seconds of cost measurement while all streams run. */
 const costSeconds = 4;
-/** The time that each answer lasts after the last start, for late first pieces and for the cost measurement. */
+/**
+ * Each answer continues for this time after the last stream has started. In this time late first pieces arrive, and the cost is measured.
+ */
 const togetherMs = 8_000;
 
 /** @param request the request that the product sends to the model */

@@ -17,7 +17,7 @@ export interface AutomationClub {
 
 export interface Published {
   automationId: Id;
-  /** A student who gets this tag enters. */
+  /** A student who gets this tag enters the automation. */
   tagId: Id;
 }
 
@@ -42,7 +42,7 @@ export async function addTag(source: DataSource, clubId: Id): Promise<Id> {
   return id;
 }
 
-/** Publishes an automation that a tag starts, as often as a student gets the tag. */
+/** Publishes an automation that starts a run each time a student gets a tag. */
 export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): Promise<Published> {
   const tagId = await addTag(deps.db.source, clubId);
   const now = new Date();
@@ -86,7 +86,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 /**
  * Waits until this many runs of these automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced whether waiting bulk wakes get normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced true to give waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

@@ -10,7 +10,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 import type { Id } from '../../platform/core/ids.ts';
 
 const aClub = 5_000;
-/** The clubs of the cost measurement. */
+/** The number of clubs in the cost measurement. */
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;

@@ -87,7 +87,7 @@ export async function addPassages(
   );
 }
 
-/** Passages of a copied file. */
+/** The number of passages of a copied file. */
 const usualFileLength = 100;
 
 /**

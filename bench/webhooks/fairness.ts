@@ -1,4 +1,4 @@
-/** The effect on one club while another has committed thousands of facts together. */
+/** Measures the delays of one club's facts while the worker delivers thousands of facts that another club committed together. */
 import { laneSettings, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';

@@ -47,7 +47,7 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // A machine may have no package lists, or another release of Debian. Its mirror still has the file under this path.
+    // Perhaps the machine has no package lists, or another release of Debian. Its mirror has the file under this path in both cases.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),

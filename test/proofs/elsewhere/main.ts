@@ -12,7 +12,7 @@ import { isQuick, isUnitTest, reaches, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 interface Place {
-  /** Why programs often fail at this time, for a reader of the output. */
+  /** The reason why programs often fail at the time `at`. The output contains the reason. */
   why: string;
   zone: string;
   locale: string;

@@ -40,7 +40,10 @@ interface RunRow {
   waitLeftAt: Date | null;
 }
 
-/** Reading and locking take time. A student who got the tag at least this long before the wait ended was in time. */
+/**
+ * If a student got the tag at least this long before the wait ended, the tag was in time. The limit allows for the time of reading and
+ * locking.
+ */
 const clearlyMs = 5_000;
 
 export async function tallyEffects(

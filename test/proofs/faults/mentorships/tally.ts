@@ -124,7 +124,7 @@ export async function readEvidence(
   return { sessions, times, mails, received: receivedIn(log), toldSessions, judgedAt };
 }
 
-/** @returns the unfinished work by now: open mails, and sessions with a due mail */
+/** @returns the work that is unfinished now: open mails, and sessions with a due mail */
 export async function untold(source: DataSource): Promise<{ mails: number; sessions: number }> {
   const [unfinished] = await source.query<{ mails: number; sessions: number }[]>(
     `SELECT (SELECT count(*)::int FROM transactional_mails WHERE status = 'pending')

@@ -190,7 +190,7 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
   ];
 }
 
-/** Makes another item. Ids differ, so that too many ids break no other rule. */
+/** Makes another item. If the items are ids, the ids differ, so that a list with too many ids breaks no other rule. */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 
 function brokenItems(schema: JsonObject, value: readonly Json[], place: Place, anyText: boolean): Broken[] {

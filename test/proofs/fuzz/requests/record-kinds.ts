@@ -26,7 +26,7 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** Operations whose answer contains another record than the path names. */
+/** Operations whose answer contains a record of another kind than the path names, with this kind. */
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',

@@ -136,7 +136,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await resumeAutomation(deps, clubId, automationId, now());
       } finally {
-        server.allow('paused'); // also if the commit was not answered
+        server.allow('paused'); // also if the answer to the commit was lost
       }
     },
   };

@@ -63,7 +63,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     try {
       await work();
     } finally {
-      server.allow(stopped(id)); // also if the commit was not answered
+      server.allow(stopped(id)); // also if the answer to the commit was lost
     }
   };
   const resume = (id: Id | undefined) =>

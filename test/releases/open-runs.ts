@@ -42,8 +42,9 @@ const patienceMs = 400 * dayMs;
 const stepsOfARun = 100;
 
 /**
- * Call it in a `describe`. @returns a function for use inside its tests. It lets all open runs of a loaded release end, beginning at the
- * time of its recording
+ * The caller must be in a `describe`.
+ * @returns a function for the tests of the `describe`. It lets all open runs of a loaded release end, and the time begins at the recording
+ * of the release
  */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();

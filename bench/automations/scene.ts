@@ -1,4 +1,4 @@
-/** Clubs whose automations start with a tag: facts are committed, and runs are counted. */
+/** Creates clubs whose automations start with a tag, commits the facts that start runs, and counts the runs. */
 import type { DataSource } from 'typeorm';
 import { createAutomation } from '../../domain/automations/versions/drafts.ts';
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
@@ -23,7 +23,7 @@ export interface Published {
 
 type Deps = { db: Database; vault: Vault };
 
-/** A club with this many confirmed students, and no rate limit for its mails. */
+/** Inserts a club with `students` confirmed students and without a rate limit for mails. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -84,7 +84,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 }
 
 /**
- * Waits until this many runs of these automations match `where`.
+ * Waits until `count` runs of the automations match `where`.
  * @param where SQL over `automation_runs`
  * @param unpaced true to give waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
  */

@@ -52,7 +52,7 @@ export async function measureWaiting(
   if (wanted.burst && first) await measureBurst(scene, first, { db, vault, arrivals });
 }
 
-/** A club whose students each wait for a tag in a run. */
+/** Inserts a club whose students each have a run that waits for a tag. */
 async function waits({ db, vault }: Scene, students: number): Promise<Waiting> {
   const club = await clubOf({ db, vault }, students);
   const endTag = await addTag(db.source, club.clubId);

@@ -50,7 +50,7 @@ interface Message {
 }
 
 /**
- * Commits this many messages to these addresses, and then posts them all.
+ * Commits `count` messages to the addresses `urls`, and then posts all messages.
  * @returns messages a second; the time of the commit does not count
  */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {

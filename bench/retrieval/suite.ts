@@ -180,8 +180,8 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
 }
 
 /**
- * Removes a file of this many passages from the index. Measures the time that its administrator waits, and the time until no row of the
- * file remains.
+ * Removes a file of 20,000 passages from the index. Measures the time that the administrator waits, and the time until no row of the file
+ * remains.
  */
 async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const passages = 20_000;

@@ -121,7 +121,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   }
 }
 
-/** Measures a backlog with a short and with a long history of another club in the same tables. */
+/** Measures a backlog while another club has a short or a long history in the same tables. */
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);

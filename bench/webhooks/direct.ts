@@ -33,8 +33,8 @@ const paces = [5, 400, 800] as const;
 const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
 
 /**
- * Measures the time from the commit of all facts of a round until each fact has a recorded 2xx. Compares it with the same number of
- * messages of the bare loop.
+ * Measures the time from the commit of all facts of a round until each fact has a recorded 2xx. Compares this time with the time of the
+ * bare loop for an equal number of messages.
  */
 export async function measureBacklog(scene: Scene): Promise<void> {
   const { db, worker, launch } = scene;

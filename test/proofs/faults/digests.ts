@@ -53,7 +53,7 @@ interface Scene extends MailGround {
   db: Database;
   vault: Vault;
   clubs: readonly Recipients[];
-  /** Members who asked to unsubscribe from the daily mail, whatever the API answered. */
+  /** Members who asked to unsubscribe from the daily mail, even if the API did not confirm the request. */
   unsubscribed: Set<Id>;
 }
 

@@ -41,8 +41,8 @@ const everyMs = 85;
 /** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
- * A kill of these victims can interrupt attempts between request and record. Their number is at most the number that a worker runs at the
- * same time for one host.
+ * A kill of these victims can interrupt attempts between request and record. It interrupts at most the number of attempts that a worker
+ * runs at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */

@@ -24,7 +24,7 @@ describe('contract fuzzing', function () {
     expect(linesOf(tally, 3).at(-1)).to.match(
       /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
     );
-    // Most operations succeed at least once in this many calls, although some calls name records of other clubs.
+    // Most operations succeed at least once in 1,300 requests, although some calls name records of other clubs.
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 

@@ -43,7 +43,7 @@ export interface Tally {
 
 /** The number of requests in one world: enough for requests that use records of other requests, and few enough for short failures. */
 const roundLength = 250;
-/** After this many writes the clock moves past the window of the write limits (LIM-1, LIM-2). */
+/** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */
 const writesAMinute = 9;
 const windowSeconds = 61;
 const workEvery = 12;

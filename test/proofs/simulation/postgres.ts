@@ -1,6 +1,7 @@
 /**
- * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. Its time and its random
- * numbers come from the simulation: a schema before `pg_catalog` in the search path has functions of the same names.
+ * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. The time and the random
+ * numbers of a statement come from the simulation: a schema before `pg_catalog` in the search path has functions with the names of the
+ * Postgres functions.
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';

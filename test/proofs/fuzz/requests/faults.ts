@@ -241,7 +241,7 @@ function wrongValues(schema: JsonObject, value: Json, here: Here, anyText: boole
   return Object.entries(texts).map(([what, text]) => here(what, invalid, text));
 }
 
-/** Finds the branch of a choice to which the value belongs, by its discriminator. */
+/** Finds the alternative of a choice to which the value belongs, by the discriminator. */
 function branchOf(schema: JsonObject, value: Json): JsonObject {
   const branches = schema['oneOf'];
   if (!Array.isArray(branches) || !isRecord(value)) return schema;

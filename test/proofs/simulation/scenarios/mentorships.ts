@@ -297,7 +297,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Expects that no person has two sessions at the same time, and no student more sessions than allowed (MENT-6). */
+  /** Expects that no person has two sessions at the same time, and that no student has more sessions than allowed (MENT-6). */
   async function expectBounds(): Promise<void> {
     const clashes = await sim.postgres.ask<{ one: Id; other: Id }>(
       `SELECT one.id AS one, other.id AS other FROM mentorship_sessions one JOIN mentorship_sessions other

@@ -27,7 +27,7 @@ export const holdMeasurements = ['operations'] as const;
 const times = 3;
 /** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];
-/** Operations whose answers are files of the build, equal for every caller. */
+/** Operations whose answers are files of the build. Each caller gets an equal answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
 /** The number of the slowest operations that are named. */
 const named = 12;

@@ -11,7 +11,7 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const counts = [1, 50, 200];
-/** The length of each delta; 50 deltas a second. */
+/** The length of each delta in characters. An answer has 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
 /** Students ask one after the other, 20 a second. */

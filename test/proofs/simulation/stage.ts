@@ -51,6 +51,6 @@ export interface Stage {
   atEnd: () => Promise<void>;
   /** The time after the calm within which all work must end, in milliseconds. */
   horizonMs: number;
-  /** The longest lease of its rows, in milliseconds; a minute by default. */
+  /** The longest lease of the rows of the scenario, in milliseconds. The default is a minute. */
   leaseMs?: number;
 }

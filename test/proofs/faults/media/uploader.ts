@@ -100,7 +100,8 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
 
 /**
  * Sends a piece. The next HEAD shows how much arrived.
- * @param cutBefore the connection breaks after a random number of bytes below this; with 0 all bytes are sent
+ * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; with 0 the client sends all
+ * bytes
  */
 async function sendPiece(
   location: string,

@@ -127,7 +127,7 @@ class FuzzedWorld implements World {
     for (const exchange of exchanges)
       if (exchange.answer && exchange.answer.status < 300) await this.#takeIn(exchange, exchange.answer);
     const errors = this.ground.errors();
-    const isWatched = beside === undefined && !streams; // the answering of a stream works in the same thread
+    const isWatched = beside === undefined && !streams; // the code that answers a stream also blocks this thread
     return exchanges.map((exchange) => ({ ...exchange, errors, ...(isWatched && { holdMs: exchange.holdMs }) }));
   }
 

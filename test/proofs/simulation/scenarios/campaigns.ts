@@ -74,7 +74,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       label: 'schedule a campaign',
       async run() {
         if (requestCount >= mostCampaigns) return;
-        requestCount++; // before the first statement, because other commands run in between
+        requestCount++; // counted before the first statement, because other commands run before the campaign exists
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
         campaignIds.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());

@@ -29,7 +29,7 @@ const times = 3;
 const fillers = ['😀', '{{', '*[_`<- '];
 /** Operations whose answers are files of the build. Each caller gets an equal answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The number of the slowest operations that are named. */
+/** The report names this number of the slowest operations. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };

@@ -6,7 +6,7 @@ import { linesOf, neverSucceeded } from './report.ts';
 import regressions from './regressions.json' with { type: 'json' };
 import { openGround, type FuzzGround } from './world/ground.ts';
 
-/** The time limit, which is far longer than the test needs. A test that reaches this limit hangs. */
+/** The time limit is far longer than the test needs, so a test that reaches the limit hangs. */
 const limitMs = 300_000;
 
 describe('contract fuzzing', function () {

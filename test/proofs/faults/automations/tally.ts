@@ -109,7 +109,7 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: T
   ];
 }
 
-/** Returns the effects in the tables, with a line for each effect, like the effects that a path implies. */
+/** Returns a line for each effect in the tables. The lines have the format of the effects that a path implies. */
 async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'

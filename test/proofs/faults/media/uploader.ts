@@ -29,8 +29,8 @@ const cutShare = 0.6;
 const pieceWithinMs = 30_000;
 
 /**
- * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, that reservation
- *   expires
+ * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, the lost reservation
+ * expires
  */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);

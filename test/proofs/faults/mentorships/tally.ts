@@ -88,7 +88,7 @@ export interface SessionTally {
   lostSessions: string[];
 }
 
-/** Copies each time of a session to a table when it is written. */
+/** Makes Postgres copy each new time of a session to a table. */
 export async function noteTimes(source: DataSource): Promise<void> {
   await source.query(`
     CREATE TABLE fault_times (session_id uuid, sequence int, status text, starts_at timestamptz, booked_at timestamptz, at timestamptz);

@@ -26,7 +26,7 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** Operations whose answer contains a record of another kind than the path names, with this kind. */
+/** The kind of the record in the answer, for operations whose path names a record of another kind. */
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',

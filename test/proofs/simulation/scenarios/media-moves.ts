@@ -170,7 +170,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  /** Expects the last of several requests. A later request overrules all requests that were answered before it began. */
+  /** Expects that the file has the visibility of its last request. A request overrules all requests that were answered before it began. */
   function expectWish(id: Id, visibility: MediaVisibility): void {
     const ofFile = wishes.get(id) ?? [];
     const lastAsked = Math.max(

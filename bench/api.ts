@@ -48,7 +48,7 @@ async function seedSession(env: Record<string, string>): Promise<string> {
   return token;
 }
 
-/** @throws Error if any answer is not 200, because a refusal would be quick and count as speed */
+/** @throws Error if any answer is not 200. A refusal is quick, so it would make the measured rate too high */
 async function requestsPerSecond(port: number, token: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v1/auth/session`,

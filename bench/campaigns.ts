@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`:
  * - `throughput`, `large`: mails a second, compared with a bare pooled nodemailer loop.
- * - `freeze`: freezing the recipients.
+ * - `freeze`: the time to freeze the recipients.
  * - `deliveries`: operation 6 at two sizes.
  * - `pause`: the time until a pause takes effect, and the delay of the club's sign-in codes beside a campaign.
  * - `events`: events of mail providers a second.
@@ -227,7 +227,7 @@ async function measureDeliveries(env: Record<string, string>): Promise<void> {
   await source.destroy();
 }
 
-/** A running campaign: most mails are sent, some have each other status. */
+/** Inserts the mails of a running campaign: most are sent, and a few have each of the other statuses. */
 async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, count: number): Promise<void> {
   const atOnce = 25_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce) {

@@ -1,4 +1,4 @@
-/** Sign-in codes of students: a mailbox on this machine, and the time until a code's mail arrives there. */
+/** Measures the time until the mail with a student's sign-in code arrives in a mailbox on this machine. */
 import type { AddressInfo } from 'node:net';
 import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
 import { host } from '../dev/stack/ports.ts';

@@ -54,7 +54,8 @@ export interface SuiteFigures {
 const isCeiling = (key: string): boolean => /^(ceiling|alone|without|checkout|websearch)$|^(at|of) \d+/.test(key);
 
 /**
- * Divides one reported line into figures. `value` keeps the line's name; each further number gets the name `<line>: <key>`.
+ * Divides one reported line into figures. The figure of `value` gets the name of the line, and the figure of each further number gets the
+ * name `<line>: <key>`.
  * @param values the values by their keys, such as `value`, `ceiling`, `ratio`, `p99`
  * @param rounds the number of rounds; the values are their medians
  */
@@ -126,7 +127,7 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
 /**
  * Writes the figures of this process into the file of its suite.
  * @returns the file's path from the project's directory
- * @throws Error if no line was recorded, such as after a part of the gold set
+ * @throws Error if no line was recorded, for example because the suite measured only a part of the gold set
  */
 export function saveRun(suite: string): string {
   if (figuresOfThisRun.length === 0) throw new Error('The run has no figure that can be saved. Run the whole suite.');

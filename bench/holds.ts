@@ -27,9 +27,9 @@ export const holdMeasurements = ['operations'] as const;
 const times = 3;
 /** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];
-/** Operations whose answers are files of the build, equal for every caller. */
+/** Operations whose answers are files of the build. Each caller gets an equal answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The number of the slowest operations that are named. */
+/** The report names this number of the slowest operations. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };

@@ -1,6 +1,6 @@
 /**
- * The cost of an import. `rows`: rows a second and the worker's memory for 5,000 and for 50,000 rows, compared with one bulk INSERT of
- * the same rows. `fairness`: the time of another club's reads while three imports with invitations run.
+ * Measures the cost of an import. `rows` measures rows a second and the worker's memory for 5,000 and for 50,000 rows. It compares the rate
+ * with one bulk INSERT of the rows. `fairness` measures the time of another club's reads while three imports with invitations run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -49,7 +49,7 @@ export async function benchImport(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** Parallel imports of one club, and the rows of each. */
+/** The number of parallel imports of one club, and the number of rows of each import. */
 const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure beside its ceiling or baseline of the
- * same run. The option `--save` also writes them to `bench/figures/SUITE.json`. Without a suite it lists all suites.
+ * same run. The option `--save` also writes the figures to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';

@@ -1,4 +1,4 @@
-/** The Mann-Whitney test: whether two samples of times differ. */
+/** The Mann-Whitney test, which finds out whether two samples of times differ. */
 
 /**
  * @returns `share`: the share of pairs in which `one` is larger, 0.5 if there is no difference; `p`: the probability that chance gives a

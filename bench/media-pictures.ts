@@ -21,7 +21,7 @@ const rounds = 3;
 /** A club may write 60 times a minute, and a file needs two writes. */
 const filesARound = 25;
 
-/** The uploaded file, and the bare loop's work for it. */
+/** The file that is uploaded, and the work of the bare loop for this file. */
 interface Subject {
   announced: Announced;
   bytes: Buffer;

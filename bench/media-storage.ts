@@ -24,7 +24,7 @@ const samples = 400;
 const warmUps = 40;
 const megabyte = 1_000_000;
 
-/** Signs addresses that are never used. */
+/** This store only signs addresses, and no caller uses these addresses. */
 const unreached = createObjectStore({
   endpoint: 'http://127.0.0.1:9',
   region: 'us-east-1',

@@ -67,7 +67,9 @@ export async function benchTus(): Promise<void> {
   });
 }
 
-/** The filler is one repeated piece, so its creation costs nothing. After a video, players ignore it as an unknown box. */
+/**
+ * The filler is one repeated piece, so its creation costs nothing. Players ignore the filler after a video, because it is an unknown box.
+ */
 function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
   let remaining = bytes;
@@ -89,7 +91,10 @@ async function rateOf(bytes: number, work: () => Promise<void>): Promise<number>
   return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
-/** Measures a bare multipart upload. Like our code, an upload with one parallel part holds a part in transfer and a part that fills. */
+/**
+ * Measures a bare multipart upload. Like our code, an upload with one parallel part holds two parts in memory: a part in transfer, and a
+ * part that is being filled.
+ */
 function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: number): Promise<number> {
   const params = { Bucket, Key: 'bench/bare', Body: Readable.from(pieces(bytes)) };
   return rateOf(bytes, async () => {
@@ -99,7 +104,7 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 
 /**
  * Sends the whole file in one request.
- * @param file.begins a video at the start of the file; without it the file is not a video
+ * @param file.begins the video at the start of the file; without this start the file is no video
  * @returns megabytes a second, from the creation until the last answer, with the file settled
  */
 export async function sendByTus(

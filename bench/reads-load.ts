@@ -13,7 +13,7 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** The number of rows of one statement, whose transition table still fits into memory. */
+/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
@@ -49,11 +49,11 @@ export async function seedClub({ source }: Database): Promise<Club> {
 }
 
 /**
- * Replaces the old students. One of 20 is unverified, one of 20 enrollments and one of 50 certificates is revoked. Indexes are built
- * after the rows, as when a backup is restored, because rows with existing indexes would take several times as long.
+ * Replaces the old students. One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked.
+ * Indexes are built after the rows, as when a backup is restored, because rows with existing indexes would take several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
-  // Uses its own connection, because the product's connections end long statements and long silences.
+  // The load has a separate connection, because connections of the product have time limits for statements and for idle transactions.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

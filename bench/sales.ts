@@ -122,7 +122,7 @@ async function measureAccepted({ launch }: Bench, source: DataSource, ours: numb
   await source.query(`TRUNCATE sales_notices, wakes`);
 }
 
-/** @throws Error if any answer is not 202, because a refusal would be quick and count as speed */
+/** @throws Error if any answer is not 202. A refusal is quick, so it would make the measured rate too high */
 async function acceptedPerSecond(port: number, path: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,

@@ -16,7 +16,7 @@ const warmUps = 20;
 /** @param subject the data that was loaded into the database */
 export type Read<Subject> = (tx: Queries, subject: Subject, records: number) => Promise<unknown>;
 
-/** A separate database with this many records. */
+/** A separate database, with the number of its records. */
 interface Scene<Subject> {
   db: Database;
   subject: Subject;

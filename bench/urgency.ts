@@ -33,10 +33,7 @@ const everyMs = 300;
 const rounds = 3;
 /** A code or an answer that has not arrived after this time counts with this time. So a lost code or answer makes the figure worse. */
 const arrivalLimitMs = 30_000;
-/**
- * The time for which bulk work runs before a round with bulk work. A round without bulk work waits at most this long until running bulk
- * work ends.
- */
+/** Bulk work runs for this time before a round with bulk work is measured. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
 /** The target, as a multiple of the p95 without invitations. */

@@ -9,7 +9,7 @@ export interface StreamedAnswer {
   readonly question: string;
   readonly askedAt: number;
   text: string;
-  /** The time when the text up to each number of characters had arrived. */
+  /** One entry for each received piece: the time of its arrival, and the length of the text up to its end. */
   readonly arrivals: { readonly at: number; readonly end: number }[];
 }
 

@@ -11,14 +11,16 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const counts = [1, 50, 200];
-/** The length of each delta; 50 deltas a second. */
+/** The length of each delta in characters. An answer has 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
 /** Students ask one after the other, 20 a second. */
 const startEveryMs = 50;
 /** The seconds of cost measurement while all streams run. */
 const costSeconds = 4;
-/** The time that each answer lasts after the last start, for late first pieces and for the cost measurement. */
+/**
+ * Each answer continues for this time after the last stream has started. In this time late first pieces arrive, and the cost is measured.
+ */
 const togetherMs = 8_000;
 
 /** @param request the request that the product sends to the model */

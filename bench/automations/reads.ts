@@ -70,7 +70,7 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Most runs have completed; some have each other status. @returns one of them */
+/** Inserts runs: most have completed, and a few have each of the other statuses. @returns one of the runs */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },

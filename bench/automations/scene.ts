@@ -1,4 +1,4 @@
-/** Clubs whose automations start with a tag: facts are committed, and runs are counted. */
+/** Creates clubs whose automations start with a tag, commits the facts that start runs, and counts the runs. */
 import type { DataSource } from 'typeorm';
 import { createAutomation } from '../../domain/automations/versions/drafts.ts';
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
@@ -17,13 +17,13 @@ export interface AutomationClub {
 
 export interface Published {
   automationId: Id;
-  /** A student who gets this tag enters. */
+  /** A student who gets this tag enters the automation. */
   tagId: Id;
 }
 
 type Deps = { db: Database; vault: Vault };
 
-/** A club with this many confirmed students, and no rate limit for its mails. */
+/** Inserts a club with `students` confirmed students and without a rate limit for mails. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -42,7 +42,7 @@ export async function addTag(source: DataSource, clubId: Id): Promise<Id> {
   return id;
 }
 
-/** Publishes an automation that a tag starts, as often as a student gets the tag. */
+/** Publishes an automation that starts a run each time a student gets a tag. */
 export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): Promise<Published> {
   const tagId = await addTag(deps.db.source, clubId);
   const now = new Date();
@@ -84,9 +84,9 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 }
 
 /**
- * Waits until this many runs of these automations match `where`.
+ * Waits until `count` runs of the automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced whether waiting bulk wakes get normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced true to give waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

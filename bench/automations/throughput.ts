@@ -11,7 +11,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 
 const rounds = 3;
 const clubs = 10;
-/** Runs of a round, for all clubs together. */
+/** The number of runs in a round of short and of long automations, over all clubs. */
 const [shortRuns, longRuns] = [500, 100];
 const stepsOfLong = 12;
 

@@ -10,7 +10,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 import type { Id } from '../../platform/core/ids.ts';
 
 const aClub = 5_000;
-/** The clubs of the cost measurement. */
+/** The number of clubs in the cost measurement. */
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
@@ -52,7 +52,7 @@ export async function measureWaiting(
   if (wanted.burst && first) await measureBurst(scene, first, { db, vault, arrivals });
 }
 
-/** A club whose students each wait for a tag in a run. */
+/** Inserts a club whose students each have a run that waits for a tag. */
 async function waits({ db, vault }: Scene, students: number): Promise<Waiting> {
   const club = await clubOf({ db, vault }, students);
   const endTag = await addTag(db.source, club.clubId);

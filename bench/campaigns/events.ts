@@ -59,7 +59,7 @@ async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Returns a delivery for each mail. Some mails also get a soft bounce, a hard bounce or a spam complaint. */
+/** Returns a `delivered` event for each mail, and for some mails also a soft bounce, a hard bounce or a spam complaint. */
 function eventsOf(ids: readonly Id[]): ToldEvent[] {
   const at = new Date().toISOString();
   return ids.flatMap((id, place) => {
@@ -106,7 +106,7 @@ async function post(url: string, events: readonly ToldEvent[]): Promise<void> {
   if (answer.status !== 202) throw new Error(`Events were answered ${answer.status}.`);
 }
 
-/** The ceiling: one statement for each request, which only writes a time into each row. */
+/** Measures the ceiling: one statement for each request only writes a time into each row. */
 async function updateBare(source: DataSource, events: readonly ToldEvent[]): Promise<void> {
   await source.query(
     `UPDATE mails SET machine_opened_at = event.at FROM unnest($1::uuid[], $2::timestamptz[]) AS event (id, at) WHERE mails.id = event.id`,

@@ -1,7 +1,7 @@
 /**
- * A mail server that immediately accepts everything and stores nothing. It is a separate process, so that its cost affects the product
- * and the bare loop equally. SINK_PORT: /readyz, and /state with the number of mails, and the times of the first and the last;
- * SINK_SMTP_PORT.
+ * A mail server that immediately accepts everything and stores nothing. It is a separate process, so that its cost affects the product and
+ * the bare loop equally. It receives mails at SINK_SMTP_PORT. At SINK_PORT it serves /readyz, and /state with the number of mails and the
+ * times of the first and the last mail.
  */
 import { createServer } from 'node:http';
 import { SMTPServer } from 'smtp-server';

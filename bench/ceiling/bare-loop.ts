@@ -1,4 +1,7 @@
-/** The bare loop of a webhook queue, in a process like our worker's: claim rows of one table, post each, record the ended ones. */
+/**
+ * The bare loop of a webhook queue, in a process like our worker's. The loop claims rows of one table, posts each row, and records the
+ * ended posts.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import pg from 'pg';
@@ -47,7 +50,7 @@ interface Message {
 }
 
 /**
- * Commits this many messages to these addresses, and then posts them all.
+ * Commits `count` messages to the addresses `urls`, and then posts all messages.
  * @returns messages a second; the time of the commit does not count
  */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {

@@ -89,7 +89,7 @@ function* bookingsInOrder(): Generator<Booking, never> {
     };
 }
 
-/** @throws Error if any answer is not 201, because a refusal would be quick and count as speed */
+/** @throws Error if any answer is not 201. A refusal is quick, so it would make the measured rate too high */
 async function postedPerSecond(
   port: number,
   next: () => { path: string; token?: string; body: object },

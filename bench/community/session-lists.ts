@@ -65,8 +65,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   const students = Math.max(50, records / 20);
   const mentors = Math.max(10, records / 1_000);
   const each = records / mentors;
-  // This many mentors have sessions with the students of a day at the same hour. The next mentors have sessions with these students an hour
-  // later.
+  // This number of mentors have their session of a day at the same hour, each with different students. The next mentors meet these students
+  // an hour later.
   const atATime = Math.max(1, students / each);
   const club = { clubId, mentorId: nth(1, 1), mentorshipId: nth(2, 1), studentId: nth(3, 1) };
   const client = new pg.Client({ connectionString: url });

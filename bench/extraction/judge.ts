@@ -26,20 +26,19 @@ export interface Judgement {
    */
   words: Share;
   /**
-   * Words in the order of the gold text (their longest common subsequence), as a share of its words that were read. Blocks `anywhere` are
-   * left out.
+   * The share of the read words of the gold text that are in its order (by the longest common subsequence). Blocks `anywhere` are left out.
    */
   order: Share;
-  /** Numbers whose words are adjacent, as a share of all numbers of the gold. */
+  /** The share of the numbers of the gold text whose words are adjacent in the result. */
   numbers: Share;
   /**
-   * Values that have the header of their own column in the text of one passage, as a share of all cells of the gold. Either a line above
-   * has the header at the same position between its bars, or the value is written `header: value`. An empty cell keeps its position.
+   * The share of the cells of the gold text whose value is in one passage with the header of its column. Either a line above has the header
+   * at the same position between its bars, or the value is written `header: value`. An empty cell keeps its position.
    */
   cells: Share;
   /** The share of expected warnings and refusals that the reader returned. */
   warned: Share;
-  /** Missing words of the gold text without a warning about their page. A refused file is not silent. */
+  /** The number of missing words of the gold text without a warning about their page. Words of a refused file do not count. */
   lostSilently: number;
   /** Texts that the reader returned, although they must not be read. */
   shownWrongly: number;
@@ -105,7 +104,10 @@ function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
   };
 }
 
-/** The headings and texts in reading order. When the path of headings changes, the headings from the first change on are added. */
+/**
+ * The headings and texts in reading order. When the path of headings changes, the text contains all headings from the first changed heading
+ * on.
+ */
 function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
   const parts: string[] = [];
   let path: readonly string[] = [];
@@ -247,7 +249,7 @@ function isWarned(warnings: readonly SourceWarning[], page: number | undefined, 
   );
 }
 
-/** The maximum number of blocks with missing words that are listed, because the first blocks of a lost file are enough. */
+/** The maximum number of blocks with missing words that are listed. If a whole file is lost, its first blocks are enough. */
 const mostMissing = 12;
 
 function missingFaults(missing: readonly Missing[], gold: Gold): string[] {

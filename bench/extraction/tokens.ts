@@ -40,9 +40,9 @@ export function canonical(text: string): string {
 }
 
 /**
- * @param same other spellings of words, each of which becomes its key
- * @returns the words between blanks, without punctuation at their ends. In scripts without blanks each letter is a word, and so is a
- * blank between two letters.
+ * @param same other spellings of words. Each spelling is replaced by its key
+ * @returns the words between blanks, without punctuation at their ends. In scripts without blanks each letter is a word, and so is a blank
+ * between two letters.
  */
 export function tokensOf(text: string, same: Readonly<Record<string, readonly string[]>> = {}): string[] {
   let spelled = canonical(text);

@@ -56,7 +56,7 @@ const campaign = (name: string, content: object): HeavyContent => ({
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>
-    // The versions that are copied later use the next numbers.
+    // Later the versions are copied, and the copies get the next numbers.
     source.query(
       `UPDATE automations SET draft = jsonb_set(draft, '{steps}', $2::jsonb), version_count = 1000 WHERE id = $1`,
       [valueOf('own.workflow'), JSON.stringify([{ id: 'mail', kind: 'send_email', email: content }])],

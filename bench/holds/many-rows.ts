@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The longest text that each of these columns may have, in characters. */
+/** The columns of long texts, with the maximum length of each text in characters. */
 const longestTexts: readonly (readonly [table: string, column: string, characters: number])[] = [
   ['lessons', 'content', 100_000],
   ['courses', 'description', 5_000],

@@ -1,4 +1,4 @@
-/** Clubs whose material is a corpus: indexed by the product's own reader and rules, or copied in bulk. */
+/** Creates clubs whose material is a corpus. The product's own reader and rules index the material, or the rows are copied in bulk. */
 import type { DataSource } from 'typeorm';
 import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
 import { withWords } from '../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -87,12 +87,12 @@ export async function addPassages(
   );
 }
 
-/** Passages of a copied file. */
+/** The number of passages of a copied file. */
 const usualFileLength = 100;
 
 /**
- * Creates a club with this many copies of another club's passages, by default in files of a hundred passages. The index of words is as
- * the upkeep would leave it. Triggers are off, because each copy has the words of its original.
+ * Creates a club with copies of another club's passages, by default in files of a hundred passages. The index of words has the state that
+ * upkeep would give it. Triggers are off, because each copy has the words of its original.
  */
 export async function copyClub(
   source: DataSource,

@@ -1,6 +1,6 @@
 /**
- * The material and questions of the bench: the two handbooks with their questions. If these are unavailable, it is the smaller handbook
- * of a fictitious school, written for this project.
+ * The material and questions of the bench: the two handbooks with their questions. If the handbooks are unavailable, the bench uses a
+ * smaller handbook of a fictitious school, which was written for this project.
  */
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../config.ts';

@@ -27,7 +27,7 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** The number of first passages that count as found. */
+/** A page counts as found if it is among this number of first passages. */
 const mostPassages = 8;
 /** The number of times that each question is asked, to measure its time. */
 const repetitions = 5;
@@ -76,7 +76,7 @@ async function rollUpAll(source: DataSource): Promise<void> {
   while ((await rollUpWords(new Database(source, { notify() {} }), 10_000)) > 0);
 }
 
-/** The position of the gold page, from 1; 0 for none. */
+/** The position of the first passage from a gold page, counted from 1; 0 if no passage is from a gold page. */
 interface Place {
   ours: number;
   plain: number;
@@ -180,8 +180,8 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
 }
 
 /**
- * Removes a file of this many passages from the index. Measures the time that its administrator waits, and the time until no row of the
- * file remains.
+ * Removes a file of 20,000 passages from the index. Measures the time that the administrator waits, and the time until no row of the file
+ * remains.
  */
 async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const passages = 20_000;

@@ -1,4 +1,6 @@
-/** A proxy to Postgres that delays answers: every statement that waits for the previous statement takes longer by the delay. */
+/**
+ * A proxy to Postgres that delays answers. Each statement takes longer by the delay if it waits for the answer to the previous statement.
+ */
 import { once } from 'node:events';
 import net from 'node:net';
 

@@ -9,7 +9,7 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** Receivers refuse one in this many messages at its first attempt. */
+/** Receivers refuse the first attempt of one in this number of messages. */
 const refusedOneIn = [100, 10] as const;
 /** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
@@ -46,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Receivers that refuse one in this many messages at the first attempt. */
+/** Adds receivers that refuse the first attempt of one in this number of messages. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -121,7 +121,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   }
 }
 
-/** Measures a backlog with a short and with a long history of another club in the same tables. */
+/** Measures a backlog while another club has a short or a long history in the same tables. */
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);

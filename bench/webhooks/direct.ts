@@ -25,10 +25,7 @@ export const rounds = 5;
  */
 export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
-/**
- * The number of listeners, which is so large that neither a host's slots (HOOK-17), nor kept connections, nor an endpoint's slots (HOOK-16)
- * limit the rate.
- */
+/** The number of listeners. It is so large that connections and slots of hosts and endpoints (HOOK-17, HOOK-16) do not limit the rate. */
 export const listeners = 8;
 const clubsOfAListener = 5;
 /** The rates of arriving facts a second: a nearly idle lane, a busy lane, and more than the lane may handle. */
@@ -36,8 +33,8 @@ const paces = [5, 400, 800] as const;
 const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
 
 /**
- * Measures the time from the commit of all facts of a round until each has a recorded 2xx. Compares it with the same number of messages of
- * the bare loop.
+ * Measures the time from the commit of all facts of a round until each fact has a recorded 2xx. Compares this time with the time of the
+ * bare loop for an equal number of messages.
  */
 export async function measureBacklog(scene: Scene): Promise<void> {
   const { db, worker, launch } = scene;

@@ -1,9 +1,12 @@
-/** The effect on one club while another has committed thousands of facts together. */
+/** Measures the delays of one club's facts while the worker delivers thousands of facts that another club committed together. */
 import { laneSettings, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
 
-/** The number of facts that are committed together. A quick run uses fewer; with too few there is no time to measure. */
+/**
+ * The number of facts that are committed together. A quick run uses fewer facts, but with too few facts the backlog is too short for the
+ * measurement.
+ */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
 /** The limit for the backlog, at 10 deliveries a second. */
 const backlogLimitMs = 100 * factsAtOnce;

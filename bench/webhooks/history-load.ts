@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with this many deliveries, in the state in which retention leaves it. */
+/** Fills the history of one endpoint with a given number of deliveries. Retention would leave such a history. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -19,7 +19,7 @@ export interface History {
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** The number of rows of one statement, whose transition table still fits into memory. */
+/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
@@ -29,13 +29,13 @@ const idOf = (kind: 1 | 2, n: string) =>
 const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n} % 1000), 12, '0'))::uuid`;
 
 /**
- * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one rare. Only the
- * last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would take three times as
- * long.
+ * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, and 1 of 100 was canceled. One event type is common, and another
+ * type is rare. Only the last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would
+ * take three times as long.
  * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
-  // Uses its own connection, because the product's connections end long statements and long silences.
+  // The load has a separate connection, because connections of the product have time limits for statements and for idle transactions.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

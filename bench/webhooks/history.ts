@@ -19,7 +19,7 @@ const samples = { list: 200, claim: 200, retention: 50 };
 const spells = 5;
 /** The number of calls before the measurement. They open connections and load pages, as in a running service. */
 const warmUps = 20;
-/** Deliveries whose 30 or 90 days end between two rounds of retention: the same number in a short and in a long history. */
+/** The number of deliveries that become 30 or 90 days old between two rounds of retention. It is equal in a short and in a long history. */
 const dueARound = 50;
 
 /** Milliseconds. */
@@ -98,7 +98,7 @@ async function list({ source }: Database, history: History, filter: Partial<Deli
   await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
-/** @throws Error if there was nothing to claim, because an empty claim is quick and would improve the figure */
+/** @throws Error if there was nothing to claim. An empty claim is quick, so it would make the figure too good */
 async function claim({ source }: Database, id: string, now: Date): Promise<void> {
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }

@@ -5,13 +5,15 @@ import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
 /**
- * The interval of facts for each hanging endpoint. So three attempts of each endpoint hang at any time, as long as no delivery is held
- * back.
+ * The interval of facts for each hanging endpoint. Three attempts of each endpoint hang at any time, as long as no delivery is held back.
  */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;
 const factsAlone = 100;
-/** The number of facts of 45 seconds. In this time the first hanging attempts time out after 15 s, and are tried again. */
+/**
+ * The number of facts for the healthy endpoint in 45 seconds. In this time the first hanging attempts end at their time limit of 15 s and
+ * are repeated.
+ */
 const factsBeside = 225;
 /** The target of the healthy endpoint's p50, as a multiple of its p50 without hanging receivers. */
 const aim = 2;

@@ -72,7 +72,7 @@ async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<
   return rows.map(({ outcome, count }) => `${outcome ?? 'under way'} ${count}`).join(', ') || 'none';
 }
 
-/** Returns a `goOn` function that returns true for this many calls. */
+/** Returns a `goOn` function that returns true for `count` calls. */
 export const times =
   (count: number) =>
   (index: number): boolean =>

@@ -9,7 +9,7 @@ import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Sce
 const parked = Number(process.env['PARKED'] ?? 10_000);
 /** The time limit for parking and for releasing the deliveries. It allows 15 a second, far fewer than measured. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** Brings the worker's memory to its working size before the measurement without parked deliveries. */
+/** The number of facts that bring the worker's memory to its working size before the measurement without parked deliveries. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;

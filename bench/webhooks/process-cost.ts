@@ -17,7 +17,7 @@ export interface ProcessCost {
   cpu: number;
 }
 
-/** Watches a process for this many seconds. @returns the resident memory of the process at the end, and its CPU during these seconds */
+/** Watches a process for `seconds`. @returns the resident memory of the process at the end, and its CPU during these seconds */
 export async function watchCost(pid: number, seconds: number): Promise<ProcessCost> {
   const [before, started] = [await cpuMs(pid), performance.now()];
   await sleep(seconds * 1_000);
@@ -38,7 +38,9 @@ export async function untilIdle(pid: number): Promise<void> {
   });
 }
 
-/** A process whose CPU is measured, with its children if each connection has one, as in Postgres. */
+/**
+ * A process whose CPU is measured. For Postgres the CPU of the child processes is included, because each connection has a child process.
+ */
 export interface Watched {
   pid: number;
   withChildren?: boolean;

@@ -166,7 +166,7 @@ export async function commitFact(db: Database, club: BenchClub): Promise<Id> {
   return id;
 }
 
-/** Commits this many facts of the club in one transaction. @returns the ids of their events */
+/** Commits `count` facts of the club in one transaction. @returns the ids of their events */
 export async function commitFacts(db: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
   return db.transaction(async (tx) => {
     const ids: Id[] = [];
@@ -177,7 +177,7 @@ export async function commitFacts(db: Database, { clubId, studentId }: BenchClub
   });
 }
 
-/** Commits this many facts, each in its own transaction and all in parallel, and waits until each has its recorded 2xx. */
+/** Commits `count` facts in parallel, each in a separate transaction, and waits until each fact has a recorded 2xx. */
 export async function deliver(db: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
   const before = await countSucceeded(db, clubs);
   await Promise.all(
@@ -204,7 +204,7 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
 }
 
 /**
- * Commits this many facts, and waits until each has its recorded 2xx.
+ * Commits `count` facts, and waits until each fact has a recorded 2xx.
  * @param arrivals of all receivers
  * @returns deliveries a second, from the commit of the facts
  */
@@ -227,7 +227,7 @@ export async function deliverBacklog(
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Commits this many facts in one transaction, of the clubs in rotation. @param from the index of the club that gets the first fact */
+/** Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],
@@ -275,5 +275,5 @@ async function walBytes({ source }: Database): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** The time limit for this many deliveries, in milliseconds. */
+/** Returns the time limit for `count` deliveries, in milliseconds. */
 export const limitFor = (count: number): number => 60_000 + 100 * count;

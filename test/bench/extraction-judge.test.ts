@@ -30,7 +30,7 @@ function readingOf(...texts: string[]): Reading & { result: 'read' } {
   return { result: 'read', passages: texts.map((text) => ({ headings: [], text })), warnings: [] };
 }
 
-describe('words of the gold set', () => {
+describe('word splitter of the gold set', () => {
   const cases: { what: string; text: string; words: string[] }[] = [
     {
       what: 'strips punctuation only at the ends of words',
@@ -38,7 +38,7 @@ describe('words of the gold set', () => {
       words: ['See', 'a.b', '10,5', 'x'],
     },
     {
-      what: 'keeps angles and signs',
+      what: 'keeps angle brackets and signs',
       text: 'to <user>@<host>; List<String>',
       words: ['to', '<user>@<host>', 'List<String>'],
     },
@@ -59,9 +59,13 @@ describe('words of the gold set', () => {
       text: '三時、9時',
       words: ['三', '時', '9', '時'],
     },
-    { what: 'keeps a blank between letters of such a script as a word', text: '三 時', words: ['三', '␣', '時'] },
-    { what: 'ignores a line feed between letters of such a script', text: '三\n時', words: ['三', '時'] },
-    { what: 'keeps Thai marks with their letters', text: 'ที่', words: ['ที่'] },
+    {
+      what: 'keeps a blank between letters of a script without blanks as a word',
+      text: '三 時',
+      words: ['三', '␣', '時'],
+    },
+    { what: 'ignores a line feed between letters of a script without blanks', text: '三\n時', words: ['三', '時'] },
+    { what: 'keeps Thai marks together with their letters', text: 'ที่', words: ['ที่'] },
   ];
   for (const { what, text, words } of cases) it(what, () => expect(tokensOf(text)).to.deep.equal(words));
 
@@ -178,14 +182,14 @@ describe('the comparison of extracted text with its gold text', () => {
     expect([shownWrongly, faults]).to.deep.equal([1, ['extra: the old price', 'shown: old price']]);
   });
 
-  describe('content that no extraction can read', () => {
+  describe('for content that no extraction can read', () => {
     const scanned = goldOf({
       text: [{ text: 'Page one' }, { text: 'Five words in a picture', unreadable: 'page_is_a_picture', page: 2 }],
     });
     const warnedOf = (code: SourceWarningCode, ...pages: number[]) =>
       judge(scanned, { ...readingOf('Page one'), warnings: [{ code, count: 1, pages }] });
 
-    it('without a warning, counts the words of the content as silently lost and not as missing', () => {
+    it('counts the words as silently lost, and not as missing, if the reader returns no warning', () => {
       expect(judge(scanned, readingOf('Page one'))).to.deep.include({
         words: { right: 2, of: 2 },
         warned: { right: 0, of: 1 },

@@ -3,7 +3,7 @@
 interface Proof {
   /** The file of the proof, relative to the project directory. */
   script: string;
-  /** The names of its parts; empty if the proof has no parts. */
+  /** The names of the parts of the proof; empty if it has none. */
   parts: readonly string[];
   /** About the duration of one run on two cores. */
   takes: string;

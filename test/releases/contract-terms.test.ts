@@ -10,7 +10,7 @@ interface Changes {
   responses?: object;
   sentSchema?: object;
   receivedSchema?: object;
-  /** Added to the names of the two schemas. */
+  /** The end of the names of the two schemas. */
   suffix?: string;
   further?: object;
 }
@@ -77,7 +77,7 @@ const newOperation = {
   requestBody: { required: true, content: { 'application/json': { schema: { required: ['b'] } } } },
 };
 
-describe('terms of a contract that a later contract breaks', () => {
+describe('comparison of a contract with a later contract', () => {
   const additions: [what: string, later: object][] = [
     ['no change', document()],
     ['a new property in an answer', withReceived({ more: { type: 'string' } })],
@@ -90,16 +90,16 @@ describe('terms of a contract that a later contract breaks', () => {
     ['a new operation that has requirements', document({ further: { '/others/{other}': { post: newOperation } } })],
     ['a new method of a path', document({ further: { '/others': { get: {} } } })],
     ['a new optional parameter with a bound', document({ parameters: [idInPath, pageInQuery, limitInQuery] })],
-    ['other names of the same schemas', document({ suffix: '-2' })],
+    ['a change of the names of schemas', document({ suffix: '-2' })],
     [
       'a new value of an extensible list',
       withReceived({ state: { type: 'string', 'x-extensible-enum': ['open', 'new', 'ended'] } }),
     ],
     ['a new error code', document({ operation: { 'x-error-codes': ['gone', 'forbidden', 'late'] } })],
     ['a new role', document({ operation: { 'x-roles': ['owner', 'admin', 'editor'] } })],
-    ['an operation for every role', document({ operation: { 'x-roles': undefined } })],
+    ['the removal of the list of roles', document({ operation: { 'x-roles': undefined } })],
     ['a new kind of caller', document({ operation: { security: [{ student: [] }, { admin: [] }, { key: [] }] } })],
-    ['an operation without authentication', document({ operation: { security: [] } })],
+    ['the removal of authentication', document({ operation: { security: [] } })],
     ['a larger body', document({ body: { 'x-max-bytes': 2000 } })],
     ['a new status', document({ responses: { 200: { $ref: '#/components/responses/Thing' }, 404: {} } })],
     ['a new variant of a sent property', withSent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],
@@ -109,7 +109,7 @@ describe('terms of a contract that a later contract breaks', () => {
     ],
   ];
   for (const [what, later] of additions)
-    it(`are none after ${what}`, () => expect(brokenTerms(document(), later)).to.deep.equal([]));
+    it(`finds no broken term after ${what}`, () => expect(brokenTerms(document(), later)).to.deep.equal([]));
 
   const breaks: [line: string, later: object][] = [
     ['no longer: post /things/{id}', document({ path: '/others/{id}' })],
@@ -166,19 +166,19 @@ describe('terms of a contract that a later contract breaks', () => {
     ['asked now: post /things/{id} body application/json x-max-bytes 500', document({ body: { 'x-max-bytes': 500 } })],
   ];
   for (const [line, later] of breaks)
-    it(`include "${line}"`, () => expect(brokenTerms(document(), later)).to.include(line));
+    it(`finds the broken term "${line}"`, () => expect(brokenTerms(document(), later)).to.include(line));
 
-  it('include roles of an operation that every role could call', () => {
+  it('finds the roles that an operation now requires, if every role could call it before', () => {
     const earlier = document({ operation: { 'x-roles': undefined } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} x-roles owner, admin']);
   });
 
-  it('include a session that a formerly open operation now requires', () => {
+  it('finds the session that an operation now requires, if it required none before', () => {
     const earlier = document({ operation: { security: [] } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} security student or admin']);
   });
 
-  it('can be compared for schemas that refer to themselves', () => {
+  it('compares schemas that refer to themselves', () => {
     const tree = { type: 'object', properties: { parts: { items: { $ref: '#/components/schemas/Sent' } } } };
     expect(brokenTerms(document({ sentSchema: tree }), document({ sentSchema: tree }))).to.deep.equal([]);
   });

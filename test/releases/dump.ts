@@ -64,7 +64,7 @@ export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema
 /** @returns the rows in the recorded format, with only these columns */
 async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable, 'rows'>): Promise<string[]> {
   const names = columns.map((column) => `'${column.name}', "${column.name}"`);
-  // The rows are sorted by bytes, whatever the server's collation is.
+  // The rows are sorted by bytes, so that the order does not depend on the server's collation.
   const rows = await source.query<{ row: string }[]>(
     `SELECT (${joined(names)})::text COLLATE "C" AS row FROM "${name}" ORDER BY 1`,
   );

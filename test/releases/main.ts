@@ -25,8 +25,8 @@ await runScript(async () => {
     throw new Problem(
       `Release ${version} is recorded already, and stays as it was. Delete its folder to record it again.`,
     );
-  // This starts the process of the tests directly. Mocha's own command starts it as a child, which would continue after the command is
-  // killed.
+  // The tests run in this child process. The command `mocha` would start another child for the tests, which would continue after the
+  // command is killed.
   const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'lib', 'cli', 'cli.js');
   const interrupted = interruption();
   for (const file of ['record.ts', 'record-ends.ts', 'releases.test.ts'].map((name) => `test/releases/${name}`)) {

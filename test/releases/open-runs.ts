@@ -31,10 +31,11 @@ import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
 /**
- * Rows whose due times are this close start together. The next rows, such as rows of scenarios with skipped time, are due decades later.
+ * Rows start together if their due times differ by at most this time. The next rows, such as rows of scenarios with skipped time, are due
+ * decades later.
  */
 const togetherMs = 30 * dayMs;
-/** A failed step is retried forever. After this many failures the runs are not continued. */
+/** The number of failures after which the runs are not continued. Without this limit a failed step would be retried forever. */
 const mostFailures = 30;
 /** A run that waits longer than this counts as a run that waits forever. */
 const patienceMs = 400 * dayMs;
@@ -42,8 +43,9 @@ const patienceMs = 400 * dayMs;
 const stepsOfARun = 100;
 
 /**
- * Call it in a `describe`. @returns a function for use inside its tests. It lets all open runs of a loaded release end, beginning at the
- * time of its recording
+ * The caller must be in a `describe`.
+ * @returns a function for the tests of the `describe`. It lets all open runs of a loaded release end, and the time begins at the recording
+ * of the release
  */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();

@@ -146,7 +146,7 @@ describe('recorded releases', function () {
         expect(await openRuns(recorded())).to.deep.equal(readEnds(version));
       });
 
-      it('leaves a bucket that answers by today’s clock for the next release', async () => {
+      it('leaves a bucket with today’s clock, so that the next release can use the bucket', async () => {
         expect(await (await testObjectStore()).size(`public/${version}`)).to.equal(undefined);
       });
 

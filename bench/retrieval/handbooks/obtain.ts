@@ -47,7 +47,7 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // A machine may have no package lists, or another release of Debian. Its mirror still has the file under this path.
+    // Perhaps the machine has no package lists, or another release of Debian. Its mirror has the file under this path in both cases.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),
@@ -83,7 +83,10 @@ async function unpack(file: string, directory: string): Promise<void> {
   await runCommand('tar', ['-xJf', tar, '-C', directory]);
 }
 
-/** Bytes: `!<arch>\n`, and a header before each member, whose name and decimal size begin at 0 and 48. */
+/**
+ * An `ar` archive begins with `!<arch>\n`. Each member follows its header, in which the name begins at byte 0 and the decimal size at byte
+ * 48.
+ */
 const [archiveHeader, memberHeader] = [8, 60];
 
 /** @returns the bytes of an `ar` archive's member @throws Error if the archive has no member of this name */

@@ -47,7 +47,7 @@ export const chapters: Record<CorpusLanguage, readonly string[]> = {
 export interface Subject {
   /** The topic that gives the document its title. */
   guide: string;
-  /** The document contains the topics whose names begin like this, in this order. */
+  /** The document contains the topics whose names begin with one of these texts, in this order. */
   prefixes: readonly string[];
 }
 

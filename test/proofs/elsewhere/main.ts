@@ -12,7 +12,7 @@ import { isQuick, isUnitTest, reaches, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 interface Place {
-  /** Why programs often fail at this time, for a reader of the output. */
+  /** Tells readers of the output for which reason programs often fail at the time `at`. */
   why: string;
   zone: string;
   locale: string;

@@ -19,7 +19,7 @@ export interface Subject {
 const clubs = 10;
 /** Every third club has two endpoints, so that a kill can fall between the two deliveries of a fact. */
 const usualEndpoints = (club: number): number => (club % 3 === 0 ? 2 : 1);
-/** This many consecutive subjects belong to the same club. */
+/** The number of consecutive subjects that belong to one club. */
 const neighbours = 4;
 
 /**

@@ -38,7 +38,9 @@ const apiEvery = 10;
 /** Every second student gets the tag that ends the wait, some time after the wait began. */
 const looksForWaitingEveryMs = 1_000;
 const mailsPerMinute = 6_000;
-/** After all students have entered, the owner pauses the automation this often, for this long. */
+/**
+ * The owner pauses the automation after all students have entered: the number of pauses, their duration, and the time between two pauses.
+ */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
 /**
  * The time limit without progress before the last run ends. It includes a waiting mail, three minutes for the sweeper, and one more try.
@@ -59,7 +61,7 @@ interface Scene extends MailGround {
   stepsDone: number;
 }
 
-/** @returns the exit code: 0 if all runs finished, each effect exists once, and the kills explain all unknown mails */
+/** @returns the exit code: 0 if all runs finished, each effect exists once, and the kills can explain the number of unknown mails */
 export function automationFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, walkWhileKilling, {
     AUTOMATION_WAIT_SPEED: String(waitSpeed),

@@ -30,7 +30,10 @@ const deadForMs = { least: 0, most: 3_000 };
 const flowingWithinMs = 45_000;
 /** The pauses between two students who unsubscribe, between two removals, and between two pauses by the owner. */
 const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
-/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may fail too. */
+/**
+ * The time limit for the last mails. Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may
+ * fail too.
+ */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 
@@ -41,7 +44,10 @@ interface Scene extends MailGround {
   campaignId: Id;
 }
 
-/** @returns the exit code: 0 if every row is true, no student has two mails, and the kills explain all unknown mails */
+/**
+ * @returns the exit code: 0 if every row agrees with the mail server, no student got two mails, and the kills can explain the number of
+ * unknown mails
+ */
 export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling);
 }

@@ -41,7 +41,10 @@ const failpoints = ['mail_claimed', 'mail_handed_over', 'mail_recorded'] as cons
 type Failpoint = (typeof failpoints)[number];
 const victims = [...victimsWithMail, ...failpoints] as const;
 const leavesEveryMs = 1_000;
-/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may fail too. */
+/**
+ * The time limit for the last mails. Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may
+ * fail too.
+ */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -50,11 +53,14 @@ interface Scene extends MailGround {
   db: Database;
   vault: Vault;
   clubs: readonly Recipients[];
-  /** Members who asked to unsubscribe from the daily mail, whatever the API answered. */
+  /** Members who asked to unsubscribe from the daily mail, even if the API did not confirm the request. */
   unsubscribed: Set<Id>;
 }
 
-/** @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and the kills explain all unknown mails */
+/**
+ * @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and the kills can explain the number of unknown
+ * mails
+ */
 export function digestFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling, { WORKER_TASK_QUEUES: 'campaigns,upkeep', MAIL_WARM_UP: 'off' });
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run prove -- faults mentorships`: students of five clubs race for 500 sessions with 250 mentors, and move and cancel them. Meanwhile
- * the proof kills and restarts all processes: the API also between two statements of a booking, and the worker also at the steps of its
- * mails. No session may overlap another, and each due reminder must arrive. No reminder may arrive for a time that the session left before.
+ * `npm run prove -- faults mentorships`: students of five clubs race for 500 sessions with 250 mentors, and they move and cancel sessions.
+ * The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the worker at
+ * the steps of its mails. No session may overlap another, and each due reminder must arrive. If a session was moved before a reminder was
+ * due, this reminder may not arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -49,7 +50,7 @@ const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** No new work begins during this number of last kills, so that these kills only meet reminders. */
+/** The number of kills at the end of the proof that meet only reminders, because no new work begins any more. */
 const quietTurns = 3;
 /** The pause between the beginnings of two mentors. */
 const beginsEveryMs = 250;
@@ -228,7 +229,7 @@ async function race(
   return wonSessions;
 }
 
-/** If another session occupies the slot, this session keeps its time. */
+/** Moves a session to the slot. If another session occupies the slot, the moved session keeps its time. */
 async function move({ booker, toldSessions }: Scene, session: WonSession, slot: (slots: Slots) => Date): Promise<void> {
   const { student, mentorship, sessionId } = session;
   const startsAt = slot(mentorship.slots);
@@ -239,8 +240,8 @@ async function move({ booker, toldSessions }: Scene, session: WonSession, slot: 
 }
 
 /**
- * Cancels a quarter of the sessions, and removes the student of another quarter. Also moves a quarter, unless they were moved already.
- * Most changes happen before the reminder.
+ * Cancels a quarter of the sessions, and removes the student of another quarter. Moves the sessions of a third quarter, except sessions
+ * that were moved already. Most changes happen before the reminder.
  */
 async function change(
   scene: Scene,

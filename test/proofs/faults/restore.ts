@@ -37,7 +37,7 @@ import { remainder, tallyDeliveries } from './tally.ts';
 const usualFacts = 1_000;
 /** The facts after the point, as a share of the facts before it. */
 const shareAfter = 0.4;
-/** The base backup begins after this share of the facts. */
+/** The base backup begins when this share of the facts is committed. */
 const shareBeforeBackup = 0.5;
 const everyMs = 30;
 /** An endpoint breaks down this long before the point, so that its breaker is open at the point, and deliveries are parked. */
@@ -47,8 +47,8 @@ const breaksDownBeforeMs = 6_000;
  */
 const goesOnMs = 5_000;
 /**
- * The sweeper needs three minutes, a failed attempt waits half a minute, and a breaker waits a minute. The rest of the limit is for slow
- * machines.
+ * The time limit for all work after the restore. The sweeper needs three minutes, a failed attempt waits half a minute, and a breaker waits
+ * a minute. The rest of the limit is for slow machines.
  */
 const deadlineMs = 10 * 60_000;
 const lookEveryMs = 1_000;

@@ -132,7 +132,7 @@ interface Program {
 /** A program of ours that the proof kills and restarts. After an unexpected end it is restarted automatically. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
-  /** The process that is expected to end by its variables. */
+  /** The process that is expected to end, because its variables make it end. */
   let expectedToEnd: Child | undefined;
   let lives = 0;
   let endedByItself = 0;

@@ -28,15 +28,21 @@ import { onGround, victims, type Ground, type Victim } from './victims.ts';
 /** The number of facts in the usual number of rounds. A shorter run has proportionally fewer. */
 const usualFacts = 2_000;
 const usualRounds = 3;
-/** The second kill happens when the work that waited during the first kill begins to flow, because at that time most work is under way. */
+/**
+ * The number of kills of a victim in each round. The second kill happens when the victim handles the waiting work again, because at this
+ * moment most work is in progress.
+ */
 const killsInARow = 2;
-/** 12 facts a second make 17 deliveries. The engine can do six times as much, so two cores have room for restarts. */
+/**
+ * The pause between two facts. 12 facts a second make 17 deliveries. The engine can deliver six times as many, so two cores have room for
+ * restarts.
+ */
 const everyMs = 85;
-/** The settings of the workers that the environment may choose. */
+/** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
- * A kill of these victims can interrupt attempts between request and record. Their number is at most the number that a worker runs at the
- * same time for one host.
+ * A kill of these victims can interrupt attempts between request and record. It interrupts at most the number of attempts that a worker
+ * runs at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */

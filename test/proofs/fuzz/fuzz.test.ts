@@ -6,7 +6,7 @@ import { linesOf, neverSucceeded } from './report.ts';
 import regressions from './regressions.json' with { type: 'json' };
 import { openGround, type FuzzGround } from './world/ground.ts';
 
-/** The time limit, which is far longer than the test needs. A test that reaches this limit hangs. */
+/** The time limit is far longer than the test needs, so a test that reaches the limit hangs. */
 const limitMs = 300_000;
 
 describe('contract fuzzing', function () {
@@ -24,11 +24,11 @@ describe('contract fuzzing', function () {
     expect(linesOf(tally, 3).at(-1)).to.match(
       /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
     );
-    // Most operations succeed at least once in this many calls, although some calls name records of other clubs.
+    // Most operations succeed at least once in 1,300 requests, although some calls name records of other clubs.
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 
-  describe('cases that failed once', () => {
+  describe('the API in cases that failed once', () => {
     for (const { name, steps, answers } of regressions as unknown as FuzzCase[]) {
       it(name, async () => {
         const { exchanges, failures } = await replay(ground, steps);

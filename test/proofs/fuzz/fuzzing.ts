@@ -43,14 +43,14 @@ export interface Tally {
 
 /** The number of requests in one world: enough for requests that use records of other requests, and few enough for short failures. */
 const roundLength = 250;
-/** After this many writes the clock moves past the window of the write limits (LIM-1, LIM-2). */
+/** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */
 const writesAMinute = 9;
 const windowSeconds = 61;
 const workEvery = 12;
 /** From time to time hours or days pass, so that sessions, links, tokens and uploads expire. */
 const longPauseEvery = 70;
 const longPauses: readonly number[] = [3_600, 13 * 3_600, 3 * 86_400, 40 * 86_400];
-/** The fuzzer counts all rows after one in this number of reads and refused writes. */
+/** The fuzzer counts all rows only after a part of the reads and refused writes: after one in this number. */
 const watchedOneIn = 10;
 
 export async function fuzz(ground: FuzzGround, options: FuzzOptions): Promise<Tally> {
@@ -122,7 +122,8 @@ async function workFails(world: World): Promise<Broken | undefined> {
 }
 
 /**
- * Operations that record their refusals, as their descriptions say, and reads that record a drawn document (DEC-56) or a read (CAMP-13).
+ * Operations that record their refusals, as their descriptions say. Also reads that record the drawing of a document (DEC-56) or the read
+ * itself (CAMP-13).
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',

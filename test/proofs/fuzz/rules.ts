@@ -11,7 +11,7 @@ import type { Exchange } from './world/world.ts';
 export interface Broken {
   /** The name of the rule. */
   readonly rule: string;
-  /** The text about the violation by the answer. */
+  /** Describes how the answer violates the rule. */
   readonly what: string;
 }
 
@@ -35,7 +35,7 @@ type Rule = (of: Case) => string | undefined;
 /** Codes of 5xx answers that the contract declares for cases without a fault of the service. */
 const declaredBeyond500: readonly string[] = ['not_configured', 'rate_limit_unavailable', 'busy'];
 
-/** The codes for an unknown sender of operations that read their body late. */
+/** Operations that read their body late may refuse an unknown sender with these codes. */
 const unknownSender: readonly string[] = ['not_found', 'not_configured', 'signature_invalid'];
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -63,7 +63,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'reads what the contract allows': (of) => {
     const unread = ['malformed_request', 'unsupported_media_type', 'body_too_large', 'method_not_allowed'];
     if (!isAdmitted(of) || of.step.fault !== undefined || !unread.includes(of.code ?? '')) return undefined;
-    if (of.operation.operationId === 'receiveBillingNotice') return undefined; // signed, but no event of the processor
+    if (of.operation.operationId === 'receiveBillingNotice') return undefined; // the body is signed, but it is no event of the processor
     return `answered ${of.status} ${of.code}: ${messageOf(of)}`;
   },
   'finds no record of another club': (of) => {
@@ -189,14 +189,17 @@ const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
-/** Returns a body without drafts, which report unknown ids as problems, and without lists of students, which get a result each. */
+/**
+ * Returns a body without drafts and without lists of students. An unknown id in a draft is only reported as a problem of the draft, and
+ * each student of a list gets a result.
+ */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
   const { content: _content, audience: _audience, draft: _draft, student_ids: _students, ...rest } = body;
   return rest;
 }
 
-/** @returns an answer without drafts, because drafts show ids that the staff of the club wrote and that no operation has looked up yet */
+/** @returns an answer without drafts. Drafts show ids that the staff of the club wrote, and no operation has looked up these ids yet */
 function withoutDrafts(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withoutDrafts);
   if (!isObject(part)) return part;

@@ -82,7 +82,7 @@ async function simpler(steps: readonly Step[], fails: Fails): Promise<readonly S
   return last === undefined ? steps : [...before, last];
 }
 
-/** Returns smaller requests that are valid or faulty like this request. */
+/** Returns smaller requests. They are valid if the request is valid, and have its fault if the request is faulty. */
 function simplerVersions(step: RequestStep): RequestStep[] {
   const { query, headers: _, body, ...rest } = step;
   const { beside: __, ...alone } = step;

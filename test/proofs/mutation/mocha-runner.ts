@@ -51,7 +51,7 @@ class OurMochaRunner implements TestRunner {
 
   async mutantRun({ activeMutant, testFilter, disableBail, hitLimit }: MutantRunOptions): Promise<MutantRunResult> {
     Object.assign(this.#instrumented, { hitLimit, hitCount: hitLimit === undefined ? undefined : 0 });
-    const titles = testFilter?.filter((one) => !path.isAbsolute(one)) ?? []; // for all tests, Stryker passes file names
+    const titles = testFilter?.filter((one) => !path.isAbsolute(one)) ?? []; // Stryker passes file names to request all tests
     return toMutantRunResult(await this.#run(!disableBail, activeMutant.id, titles));
   }
 
@@ -59,7 +59,7 @@ class OurMochaRunner implements TestRunner {
   async #run(bails: boolean, mutant?: string, titles: readonly string[] = []): Promise<DryRunResult> {
     try {
       const context = this.#instrumented as { activeMutant?: string | undefined };
-      context.activeMutant = mutant; // before files load, because Stryker starts a new process for mutants in the loading code
+      context.activeMutant = mutant; // set before files load, so that mutants in loading code take effect
       const mocha = (this.#mocha ??= await this.#load());
       bail(mocha.suite, bails);
       mocha.grep(new RegExp(titles.map((title) => `^${title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`).join('|')));

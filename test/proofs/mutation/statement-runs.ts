@@ -59,7 +59,7 @@ async function tryTarget(
   return tried;
 }
 
-/** @returns `count` evenly spread items; all items if there is no count or fewer items */
+/** @returns `count` evenly spread items; all items if `count` is undefined or larger than their number */
 export function spread<One>(all: readonly One[], count = all.length): One[] {
   return all.filter(
     (_, place) => Math.floor((place * count) / all.length) !== Math.floor(((place - 1) * count) / all.length),

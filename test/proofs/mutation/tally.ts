@@ -27,7 +27,7 @@ export function tallyOf(tried: readonly { result: Result; line: string }[]): Mut
   return { killed: count('killed'), survived: count('survived'), hung };
 }
 
-/** Formats the counts. Hung changes are in no count. */
+/** Formats the counts. Hung changes are not counted. */
 export function mutationLine(tallies: readonly MutationTally[]): string {
   const [killed, survived] = [sum(tallies, 'killed'), sum(tallies, 'survived')];
   return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(tallies).toFixed(2)}`;

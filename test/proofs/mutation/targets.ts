@@ -1,5 +1,5 @@
 /** Lists the files that `npm run prove -- mutate` changes, and the tests that must notice the changes. */
-import fs, { readFileSync } from 'node:fs'; // not globSync by name: an older Node must get as far as the message about its version
+import fs, { readFileSync } from 'node:fs'; // an older Node has no globSync, and must still print the message about its version
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
 import { isQuick, isUnitTest, testFiles } from '../../run/files.ts';

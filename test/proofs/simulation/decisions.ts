@@ -43,7 +43,7 @@ export class Decisions {
     return this.choose(oneIn) === oneIn - 1 && oneIn > 1;
   }
 
-  /** Replaces `Math.random` with a number from 0 up to 1, which is no decision. */
+  /** Replaces `Math.random`. The number from 0 up to 1 does not count as a decision. */
   fraction(): number {
     return this.#fraction();
   }

@@ -1,6 +1,7 @@
 /**
- * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. Its time and its random
- * numbers come from the simulation: a schema before `pg_catalog` in the search path has functions of the same names.
+ * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. The time and the random
+ * numbers of a statement come from the simulation: a schema before `pg_catalog` in the search path has functions with the names of the
+ * Postgres functions.
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
@@ -12,10 +13,13 @@ import { runningNow, type SimulatedProcess } from './simulated-process.ts';
 
 /** After this time in real milliseconds, the simulation asks the server whether a statement waits for a lock. */
 const lookForLocksAfterMs = 8;
-/** This time is shorter, so that Postgres finds a deadlock before the next statement is sent. */
+/** The deadlock timeout is shorter, so that Postgres finds a deadlock before the next statement is sent. */
 const deadlockTimeoutMs = 4;
 
-/** Ids differ between two plays, but their order does not. Hashes of ids would change the order of rows in each play. */
+/**
+ * Postgres must return rows in the same order in each play. Ids differ between two plays, but their order does not, so the settings prevent
+ * plans with hashes of ids.
+ */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
 /** A real connection that simulated connections use one after another. */
@@ -130,7 +134,7 @@ export class SimulatedPostgres {
     this.#underWay.add(watched);
   }
 
-  /** The last unscheduled query. The next query waits for it. */
+  /** The last unscheduled query. The next unscheduled query waits for its end. */
   #asked: Promise<unknown> = Promise.resolve();
 
   /** Runs a query outside the schedule. */
@@ -139,7 +143,7 @@ export class SimulatedPostgres {
     const { client } = this.#control;
     const answer = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
     this.#asked = answer;
-    this.watch(answer); // this also applies to a command, whose process continues immediately
+    this.watch(answer); // quiet() also waits for this query if a command sent it
     return (await answer).rows;
   }
 

@@ -14,7 +14,7 @@ import { engines, playedBy } from './scenarios/index.ts';
 const schedules = 100;
 const commands = 5;
 
-describe('simulated schedules of the real engine', function () {
+describe('simulation of the real engine', function () {
   this.timeout(240_000);
   let stand: Stand;
   before('opens a database for the schedules', async () => {
@@ -29,12 +29,12 @@ describe('simulated schedules of the real engine', function () {
     expect(broken, `${replayOf(schedule)}\n${trace.slice(-60).join('\n')}`).to.equal(undefined);
   };
 
-  it(`keep every invariant in ${schedules} short schedules`, async () => {
+  it(`keeps every invariant in ${schedules} short schedules`, async () => {
     for (const schedule of schedulesOf({ seed: 1, engines, schedules, commands })) await expectHeld(schedule);
   });
 
   for (const { why, ...schedule } of regressions as (Schedule & { why: string })[]) {
-    it(`keep every invariant of an earlier failure: ${why}`, () => expectHeld(schedule));
+    it(`keeps every invariant if ${why}`, () => expectHeld(schedule));
   }
 
   it('repeats a schedule from its decisions, step by step', async () => {
@@ -80,9 +80,9 @@ describe('scenarios of the simulation', () => {
   });
 });
 
-describe('rules that a simulation can do without', () => {
+describe('npm run prove -- simulate --without', () => {
   for (const [name, { file, changes }] of Object.entries(removedRules)) {
-    it(`removes ${name}: ${file} contains the removed text exactly once`, () => {
+    it(`finds the text of the rule ${name} exactly once in ${file}`, () => {
       const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
       for (const [find] of changes) expect(text.split(find)).to.have.length(2);
     });

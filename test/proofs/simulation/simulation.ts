@@ -31,7 +31,7 @@ const faultKinds = [
   'sweep',
   'twice',
 ] as const;
-/** A schedule has at most one fault of each pair. The draw of the first fault decides about both. */
+/** A schedule has at most one fault of each pair. One draw decides about both faults of a pair. */
 const insteadOf = {
   cut: 'outage',
   hurry: 'lapse',
@@ -48,7 +48,7 @@ interface Outcome {
 }
 
 const maxSteps = 6_000;
-/** A run may look this much later than its row is due, because it waits at least a second (ENG-1). */
+/** A run may look at its row this much later than the row is due, because a run waits at least a second (ENG-1). */
 const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
@@ -260,8 +260,8 @@ export class Simulation {
   }
 
   /**
-   * Runs the calming commands after all earlier requests have ended, because a late pause must not undo them.
-   * @returns whether it ran them
+   * Runs the calming commands after all earlier requests have ended, because a late request to pause must not undo the commands.
+   * @returns whether the commands ran
    */
   #open(): boolean {
     if (!this.#toOpen || this.#requests.size > 0) return false;
@@ -292,7 +292,7 @@ export class Simulation {
     return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
   }
 
-  /** Is called when no process has work at this moment. @returns whether time has passed; false at the end */
+  /** This function is called when no process has work at the moment. @returns whether time has passed; false at the end */
   async #rest(stage: Stage): Promise<boolean> {
     if (this.#parked.length > 0) return this.#waitForLocks();
     if (!this.lossy) await this.#expectSomebodyLooks(stage);
@@ -365,7 +365,7 @@ export class Simulation {
     });
   }
 
-  /** A step that meets the lease of another step waits for its end, and the record of the other step wakes no run (ENG-2). */
+  /** If a step meets the lease of another step, it waits until the lease ends. The record of the other step wakes no run (ENG-2). */
   #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
     return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
   }

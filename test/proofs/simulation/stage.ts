@@ -29,7 +29,7 @@ export function mustHold(holds: boolean, invariant: string, details: () => strin
 /** A command of the schedule for an API process. */
 export interface Command {
   label: string;
-  /** Runs in an API process. Refusals of the domain are no faults. */
+  /** Runs in an API process. Refusals of the domain do not count as faults. */
   run: () => Promise<void> | void;
 }
 
@@ -43,14 +43,14 @@ export interface Stage {
   command: (decisions: Decisions) => Command;
   /** Is called with each answered statement. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Heals the outside and opens what is closed. @returns the commands that are needed for this */
+  /** Repairs the services outside, and opens everything that is closed. @returns the commands that are needed for this */
   calm: () => readonly Command[];
-  /** @throws BrokenInvariantwhen when an invariant is broken; the check runs whenever no process has work at a moment */
+  /** @throws BrokenInvariant when an invariant is broken; the check runs at each moment at which no process has work */
   atRest?: () => Promise<void>;
-  /** @throws BrokenInvariantwhen when an invariant is broken; the check runs at the end, when all work must have ended */
+  /** @throws BrokenInvariant when an invariant is broken; the check runs at the end, when all work must have ended */
   atEnd: () => Promise<void>;
   /** The time after the calm within which all work must end, in milliseconds. */
   horizonMs: number;
-  /** The longest lease of its rows, in milliseconds; a minute by default. */
+  /** The longest lease of the rows of the scenario, in milliseconds. The default is a minute. */
   leaseMs?: number;
 }

@@ -15,9 +15,9 @@ interface Looks {
   types: readonly WorkflowType[];
   /** Unix milliseconds. */
   now: number;
-  /** @returns the time at which a run looks by itself, in Unix milliseconds; undefined without a run */
+  /** @returns the time at which a run looks at its row by itself, in Unix milliseconds; undefined without a run */
   looksAt: (workflowId: string) => number | undefined;
-  /** The largest delay of the look of a run after its row is due. */
+  /** The largest allowed delay from the time when a row is due until its run looks at the row. */
   slackMs: number;
 }
 

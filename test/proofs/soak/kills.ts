@@ -9,7 +9,7 @@ import type { Second } from './seconds.ts';
 const victims = ['second worker', 'second API', 'Temporal', 'Postgres', 'S3', 'mail server'] as const;
 type SoakVictim = (typeof victims)[number];
 
-/** In a short run the kills follow faster, so that each victim is killed at least once. */
+/** The longest time between two kills. In a short run the time is shorter, so that each victim is killed at least once. */
 const longestPaceMs = 3 * 60_000;
 const killsAtLeast = 8;
 const startsAtMost = 5;
@@ -19,7 +19,7 @@ interface KillSchedule {
   readonly kills: readonly SoakVictim[];
   /** The time between two kills. */
   readonly paceMs: number;
-  /** Resolves at the end of the time, with all processes running. */
+  /** Resolves at the end of the time, when all processes run again. */
   run(remainingMs: () => number): Promise<void>;
 }
 

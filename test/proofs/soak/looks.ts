@@ -82,7 +82,7 @@ async function usesOf(
   return uses;
 }
 
-/** The number of open runs whose history length is read, at most. */
+/** The maximum number of open runs whose history length is read. */
 const mostRuns = 100;
 
 async function historiesIn({ address, namespace }: SampledSystem['temporal']): Promise<Sample['histories']> {

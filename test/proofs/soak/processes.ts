@@ -39,7 +39,10 @@ export function useOf(pid: number): Use | undefined {
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/** Makes a process with the probe collect its garbage. @returns its heaps; undefined without an answer in time */
+/**
+ * Makes a process with the probe collect its garbage.
+ * @returns the heaps of the process; undefined if the process does not answer in time
+ */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);

@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 const lifetimeMs = 20 * 60_000;
 
 interface FastJob {
-  /** The usual lifetime of the data that this job removes first. The clock of each job is ahead by its lifetime. */
+  /** The usual lifetime of the data that this job removes first. The clock of each job is ahead by this lifetime. */
   ms: number;
   run: (deps: Deps, now: Date) => Promise<Round>;
 }
@@ -28,7 +28,7 @@ const jobsOf = (name: keyof typeof contexts, ms: number): FastJob[] =>
 const fastJobs: readonly FastJob[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  // This is not the longer lifetime of late upload parts, because with that clock uploads in progress would end.
+  // Late upload parts have a longer lifetime. It is not used here, because its clock would end uploads in progress.
   ...jobsOf('media', mediaRules.completionMs),
   { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
   // People in the soak confirm addresses or are invited as buyers, so no tokens with a shorter lifetime exist. An expired token stays for a

@@ -12,7 +12,7 @@ export interface FactTally {
 /**
  * @param kind the kind of the facts, for the lines
  * @param acknowledged the keys of the actions, each once
- * @param found a key for each effect
+ * @param effectKeys a key for each effect
  */
 export function compareFacts(kind: string, acknowledged: readonly string[], effectKeys: readonly string[]): FactTally {
   const counts = countedBy(effectKeys, (key) => key);

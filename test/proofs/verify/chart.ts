@@ -23,7 +23,7 @@ const foreignKinds = ['PodMonitor'];
 /** The queues that upgrade.yaml excludes from the previous release. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
-/** The values that choose images by tags and no network policies. */
+/** The values that choose images by tags and have no network policies. */
 const unconfined = 'own-servers.yaml';
 
 /** Values that Helm must refuse, and a word that its error must contain. */

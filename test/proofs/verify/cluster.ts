@@ -142,7 +142,7 @@ interface Outcome {
   readonly lostFacts: readonly string[];
   /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
-  /** The number of doubled requests. A kill of a node interrupts no attempt between request and record, so it must be 0. */
+  /** The number of doubled requests. A kill of a node interrupts no attempt between request and record, so the number must be 0. */
   readonly duplicates: number;
 }
 

@@ -206,7 +206,10 @@ mount --bind "$volume" "$root/scratch"
 mount -o remount,ro,bind "$root"
 exec chroot --userspec=${user} "$root" /usr/bin/env "$@"`;
 
-/** @returns the command that runs a command in the image with the settings of the image @throws Problem when these settings are wrong */
+/**
+ * @returns the command that runs a command in the image with the settings of the image
+ * @throws Problem when the settings of the image are wrong
+ */
 function inImage(site: Site, { root, config }: MountedImage, command: string) {
   const { User, Env, Entrypoint, WorkingDir, Volumes } = config;
   const expected = { User: user, Volumes: '/scratch', WorkingDir: `/${serviceDirectory}` };

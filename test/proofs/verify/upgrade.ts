@@ -40,7 +40,10 @@ type Environment = Readonly<Record<string, string>>;
 
 /** The limit for the rounds of the sweeper, the facts of a release, and waits of some minutes. */
 const deadlineMs = 4 * 60_000;
-/** The proof waits for rows that are due within this time, such as retries, and automations whose waits of hours pass in seconds. */
+/**
+ * The proof waits for rows that are due within this time, such as retries. It also waits for automations, whose waits of hours pass in
+ * seconds.
+ */
 const soonMs = 45_000;
 const lookEveryMs = 2_000;
 const looksALine = 15;

@@ -40,7 +40,10 @@ interface RunRow {
   waitLeftAt: Date | null;
 }
 
-/** Reading and locking take time. A student who got the tag at least this long before the wait ended was in time. */
+/**
+ * If a student got the tag at least this long before the wait ended, the tag was in time. The limit allows for the time of reading and
+ * locking.
+ */
 const clearlyMs = 5_000;
 
 export async function tallyEffects(
@@ -106,7 +109,7 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: T
   ];
 }
 
-/** Returns the effects in the tables, with a line for each effect, like the effects that a path implies. */
+/** Returns a line for each effect in the tables. The lines have the format of the effects that a path implies. */
 async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'

@@ -20,7 +20,10 @@ export interface Proxy {
 
 /** The interval of the readiness probes; a load balancer asks every second or two. */
 const lookEveryMs = 250;
-/** A process counts as gone after this many probes without an answer, or immediately if it answers that it is not ready. */
+/**
+ * The number of probes without an answer after which a process counts as gone. A process that answers that it is not ready counts as gone
+ * immediately.
+ */
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 

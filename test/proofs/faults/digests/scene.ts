@@ -1,7 +1,4 @@
-/**
- * Clubs whose members want the daily mail and have new posts for it. The time zone of the clubs is one in which the date does not end
- * soon.
- */
+/** Clubs whose members want the daily mail and have new posts for it. In the time zone of the clubs the date does not end soon. */
 import type { DataSource } from 'typeorm';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';

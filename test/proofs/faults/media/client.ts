@@ -14,7 +14,6 @@ export interface Client {
   /**
    * @param options.accepted more statuses that are no refusal, such as 404
    * @throws Error when the API refuses the call
-   * @throws Error at a refusal
    */
   call(
     method: 'GET' | 'POST' | 'DELETE',

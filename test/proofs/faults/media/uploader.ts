@@ -29,8 +29,8 @@ const cutShare = 0.6;
 const pieceWithinMs = 30_000;
 
 /**
- * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, that reservation
- *   expires
+ * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, the lost reservation
+ * expires
  */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);
@@ -100,7 +100,8 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
 
 /**
  * Sends a piece. The next HEAD shows how much arrived.
- * @param cutBefore the connection breaks after a random number of bytes below this; with 0 all bytes are sent
+ * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; with 0 the client sends all
+ * bytes
  */
 async function sendPiece(
   location: string,

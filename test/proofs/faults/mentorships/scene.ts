@@ -69,12 +69,15 @@ export async function buildClubs(source: DataSource, count: number, students: nu
 
 const sessionMinutes = 15;
 const bufferMinutes = 5;
-/** The sessions of the two mentorships of a mentor overlap: the second begins this long after the first. */
+/**
+ * The sessions of the two mentorships of a mentor overlap: the session of the second mentorship begins this long after the other session.
+ */
 const apartMs = minuteMs;
 
 /**
  * Builds a mentor with a mentorship in each of two clubs, without a notice period or a cancel deadline.
- * @param remindsAt a whole minute in which the reminders of the first mentorship fall due; the second follows a minute later
+ * @param remindsAt the whole minute in which the reminders of the first mentorship fall due; the reminders of the second mentorship follow
+ * a minute later
  */
 export async function offerHours(
   db: Database,

@@ -88,7 +88,7 @@ export interface SessionTally {
   lostSessions: string[];
 }
 
-/** Copies each time of a session to a table when it is written. */
+/** Makes Postgres copy each new time of a session to a table. */
 export async function noteTimes(source: DataSource): Promise<void> {
   await source.query(`
     CREATE TABLE fault_times (session_id uuid, sequence int, status text, starts_at timestamptz, booked_at timestamptz, at timestamptz);
@@ -124,7 +124,7 @@ export async function readEvidence(
   return { sessions, times, mails, received: receivedIn(log), toldSessions, judgedAt };
 }
 
-/** @returns the unfinished work by now: open mails, and sessions with a due mail */
+/** @returns the work that is unfinished now: open mails, and sessions with a due mail */
 export async function untold(source: DataSource): Promise<{ mails: number; sessions: number }> {
   const [unfinished] = await source.query<{ mails: number; sessions: number }[]>(
     `SELECT (SELECT count(*)::int FROM transactional_mails WHERE status = 'pending')

@@ -13,7 +13,10 @@ ajv.addSchema(contractDocument, 'contract');
 /** The contract does not validate these parameters: an unknown value is answered as a missing record. */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
-/** @param step with its templates replaced @returns the violations of the contract, in words; empty for a valid request */
+/**
+ * @param step the request, after its templates were replaced
+ * @returns the violations of the contract, in words; empty for a valid request
+ */
 export function faultsOf(operation: ContractOperation, step: RequestStep): string[] {
   const { path, query = [], body } = step;
   const inPath = operation.parameters.filter(

@@ -190,7 +190,7 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
   ];
 }
 
-/** Makes another item. Ids differ, so that too many ids break no other rule. */
+/** Makes another item. If the items are ids, the ids differ, so that a list with too many ids breaks no other rule. */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 
 function brokenItems(schema: JsonObject, value: readonly Json[], place: Place, anyText: boolean): Broken[] {
@@ -241,7 +241,7 @@ function wrongValues(schema: JsonObject, value: Json, here: Here, anyText: boole
   return Object.entries(texts).map(([what, text]) => here(what, invalid, text));
 }
 
-/** Finds the branch of a choice to which the value belongs, by its discriminator. */
+/** Finds the alternative of a choice to which the value belongs, by the discriminator. */
 function branchOf(schema: JsonObject, value: Json): JsonObject {
   const branches = schema['oneOf'];
   if (!Array.isArray(branches) || !isRecord(value)) return schema;

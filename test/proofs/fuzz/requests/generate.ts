@@ -26,9 +26,9 @@ export interface Wishes {
   readonly permitted: number;
   /** The percentage of valid writes that are sent at the same time as another request about the same record. */
   readonly beside: number;
-  /** Records named by the path. */
+  /** The weights of the records that the path names. */
   readonly inPath: Shares;
-  /** Records named by body and query. */
+  /** The weights of the records that the body and the query name. */
   readonly inBody: Shares;
 }
 
@@ -36,7 +36,7 @@ export const usualWishes: Wishes = { faulty: 30, permitted: 88, beside: 8, inPat
 
 const tries = 50;
 
-/** The weights of the parts of a request for the location of a fault. */
+/** The weights of the parts of a request. A part with a larger weight contains the fault more often. */
 const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [60, 'body'],
   [20, 'query'],

@@ -26,7 +26,7 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** Operations whose answer contains another record than the path names. */
+/** The kind of the record in the answer, for operations whose path names a record of another kind. */
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',

@@ -32,7 +32,10 @@ function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['pref
   return first.ofScene && draw.chance(0.4) ? first : draw.pick(living);
 }
 
-/** @returns an entry of the pool, or a text that identifies no record; an existing entry if the pool has no entry of the drawn kind */
+/**
+ * @returns an entry of the pool, or a text that identifies no record. If the pool has no entry of the drawn kind of reference, the entry is
+ * an existing one
+ */
 export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
   const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;
   const living = someLiving(draw, pool.living(kind), shares.prefers);

@@ -9,7 +9,10 @@ import { oneOf, someReference, type Shares } from './references.ts';
 import type { Json } from './step.ts';
 import type { Place, Suggest } from './values.ts';
 
-/** The share of texts that repeat an accepted text of the same field, because names, codes and addresses must be unique. */
+/**
+ * The share of texts that repeat a text that the service has accepted in the field. Such a text tests that names, codes and addresses are
+ * unique.
+ */
 const repeatedOf = 0.08;
 /** The share of requests that use the special body of their operation. */
 const wholeBodyOf = 0.75;

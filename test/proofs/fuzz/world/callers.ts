@@ -39,8 +39,8 @@ export async function buildStrangers(): Promise<Partial<Callers>> {
 }
 
 /**
- * Requests can end sessions, change roles and remove people. Replaces each caller who no longer matches their name, so that each request
- * has the named caller.
+ * Replaces each caller whose role or session no longer matches the caller's name, because requests can end sessions, change roles and
+ * remove people.
  * @param rebuild a function that makes a student like the student of this name
  */
 export async function restoreCallers(

@@ -13,7 +13,10 @@ interface MailedToken {
   readonly email: string | null;
 }
 
-/** Returns the tokens that no earlier call returned. @param seen their ids; the call adds the new ids */
+/**
+ * Returns the tokens that no earlier call returned.
+ * @param seenIds the ids of the tokens that earlier calls returned. This call adds the ids of its tokens
+ */
 export async function newTokens(seenIds: Set<Id>): Promise<MailedToken[]> {
   const source: DataSource = await testDatabase();
   const { vault } = await testDeps();

@@ -127,7 +127,7 @@ class FuzzedWorld implements World {
     for (const exchange of exchanges)
       if (exchange.answer && exchange.answer.status < 300) await this.#takeIn(exchange, exchange.answer);
     const errors = this.ground.errors();
-    const isWatched = beside === undefined && !streams; // the answering of a stream works in the same thread
+    const isWatched = beside === undefined && !streams; // the code that answers a stream also blocks this thread
     return exchanges.map((exchange) => ({ ...exchange, errors, ...(isWatched && { holdMs: exchange.holdMs }) }));
   }
 
@@ -249,7 +249,7 @@ const day = 86_400_000;
 const makers = {
   uuid: (number: string, world: FuzzedWorld) => world.uuid(number),
   upper: (name: string, world: FuzzedWorld) => world.valueOf(name)?.toUpperCase(),
-  /** A time this many seconds from now. */
+  /** The time that is `seconds` after now. */
   now: (seconds: string) =>
     new Date(Math.max(-30_000 * day, clock.now().getTime() + Number(seconds) * 1_000)).toISOString(),
   fill: (length: string) => 'x'.repeat(Number(length)),
@@ -282,7 +282,7 @@ function bodyOf({ body, text, headers }: Answer): Json | undefined {
   return events;
 }
 
-/** Makes a picture of this many bytes. */
+/** Makes a picture of `size` bytes. */
 function pngOf(size: number): Buffer {
   const extra = size - png(2, 3, { extra: 1 }).length + 1;
   return extra > 0 ? png(2, 3, { extra }) : Buffer.alloc(size);

@@ -6,7 +6,7 @@ import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 
-/** The reaction of the processor to the next charges: `silent` charges, but its answer is lost. */
+/** The reaction of the processor to the next charges. In the mood `silent` it makes the charge, but its answer is lost. */
 type Mood = 'pays' | 'declines' | 'away' | 'silent';
 
 export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {

@@ -136,7 +136,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await resumeAutomation(deps, clubId, automationId, now());
       } finally {
-        server.allow('paused'); // also if the commit was not answered
+        server.allow('paused'); // also if the answer to the commit was lost
       }
     },
   };
@@ -238,7 +238,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     async atEnd() {
       server.expectNothingBroken();
       await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts this long
-      await settleLeftMails(sim.db); // like the daily retention
+      await settleLeftMails(sim.db); // the daily retention does this
       const mails = await server.expectStories(() => 0);
       server.expectNoOthers(new Set());
       const removedRows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');

@@ -63,7 +63,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     try {
       await work();
     } finally {
-      server.allow(stopped(id)); // also if the commit was not answered
+      server.allow(stopped(id)); // also if the answer to the commit was lost
     }
   };
   const resume = (id: Id | undefined) =>
@@ -74,7 +74,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       label: 'schedule a campaign',
       async run() {
         if (requestCount >= mostCampaigns) return;
-        requestCount++; // before the first statement, because other commands run in between
+        requestCount++; // counted before the first statement, because other commands run before the campaign exists
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
         campaignIds.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());

@@ -27,7 +27,10 @@ interface ImportUpload {
 /** The time limit of a body, and the delays of the store. Both are shorter than the time after which an upload counts as abandoned. */
 const bodyMs = 300_000;
 const latenessMs = [2_000, 20_000, 60_000] as const;
-/** A column that the import ignores. It makes a piece of the file, and therefore a batch, two rows long. */
+/**
+ * The content of a column that the import ignores. The column is so long that a piece of the file, and therefore a batch, has only two
+ * rows.
+ */
 const padding = 'x'.repeat(50_000);
 
 export async function imports(sim: Simulation, ground: Footing): Promise<Stage> {

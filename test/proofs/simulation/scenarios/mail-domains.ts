@@ -14,10 +14,10 @@ import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;
 const dayMs = 86_400_000;
-/** The next look at a proven domain is a day later. */
+/** The time limit for all work at the end. It includes the next check of a proven domain, which is a day later. */
 const horizonMs = dayMs + 6 * 3_600_000;
 
-/** Only one query is slow, so that a later check overtakes it. */
+/** In the mood `is slow once` only one query is slow, so that a later check overtakes the slow check. */
 const moods = ['answers', 'is slow once', 'is silent'] as const;
 type Mood = (typeof moods)[number];
 
@@ -47,7 +47,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   let blankAt = 0;
   let mood: Mood = 'answers';
   let keyCount = 0;
-  /** The values of each row that may not change back, by domain. */
+  /** The values of each row that must not return to an earlier state, by domain. */
   const earlierRows = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
   const now = () => new Date(sim.time.now);
 

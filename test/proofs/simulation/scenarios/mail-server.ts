@@ -53,7 +53,7 @@ const connections = 2;
 /** Matches every address. */
 export const anyAddress = '*';
 
-/** The server, and the invariants of bulk mail that concern it. */
+/** A mail server, and the invariants of bulk mail that concern the server. */
 export class MailServer {
   readonly log: HandedMail[] = [];
   readonly #sim: Simulation;
@@ -324,7 +324,7 @@ export function recipients(
               try {
                 await resubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
-                server.allow(`left ${studentId}`); // also if the commit was not answered
+                server.allow(`left ${studentId}`); // also if the answer to the commit was lost
               }
             },
           };

@@ -15,7 +15,7 @@ interface HandedMail {
   process: SimulatedProcess | undefined;
   fence: number;
   at: number;
-  /** Whether the server accepts the message. Its answer to the sender is the same. */
+  /** Whether the server accepts the message. The server tells the sender its real decision. */
   isAccepted: boolean;
   /** The time at which the sender got the answer; undefined if the sender got no answer. */
   answeredAt: number | undefined;

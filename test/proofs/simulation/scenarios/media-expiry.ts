@@ -39,7 +39,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   const removed = new Set<Id>();
   /** The message keys that the mail server has accepted. */
   const mailed = new Set<Id>();
-  /** Files that existed when the change to a hosting plan was answered, until another plan is requested. */
+  /** The files that must stay: files that existed when the change to a hosting plan was answered. Empty after another plan is requested. */
   let hosted = new Set<Id>();
   let isHosting = false;
   /** The number of requested changes of the plan, and the number of unanswered requests. */

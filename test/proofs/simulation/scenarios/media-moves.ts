@@ -51,7 +51,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** The files whose content each file may have after exchanges, including itself. */
+  /** The files whose content each file may have after exchanges. The list of a file includes the file itself. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -170,7 +170,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  /** Expects the last of several requests. A later request overrules all requests that were answered before it began. */
+  /** Expects that the file has the visibility of its last request. A request overrules all requests that were answered before it began. */
   function expectWish(id: Id, visibility: MediaVisibility): void {
     const ofFile = wishes.get(id) ?? [];
     const lastAsked = Math.max(

@@ -22,8 +22,8 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /**
- * Start times of sessions in hours from the beginning. Some are so near that the times of their reminders have passed, and some are
- * before each reminder.
+ * Start times of sessions in hours from the beginning. Some sessions are so near that the times of their reminders have passed. For other
+ * sessions all reminders are still to come.
  */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
@@ -81,7 +81,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   let hasLost = false;
   /** The mails that the server accepted, with their number. */
   const acceptedCounts = new Map<Id, number>();
-  /** The last claim under which a mail about the former time may still be sent after a change of the session. */
+  /** The last claim under which a mail about a former time of a session may be sent, by mail. */
   const outdated = new Map<Id, number>();
   /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();
@@ -155,7 +155,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await bookSession(deps, { clubId, id: studentId }, publicId, { starts_at, ...replaces }, now());
       } finally {
-        await outdate(); // also if the commit was not answered
+        await outdate(); // also if the answer to the commit was lost
       }
     },
   });
@@ -297,7 +297,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Expects that no person has two sessions at the same time, and no student more sessions than allowed (MENT-6). */
+  /** Expects that no person has two sessions at the same time, and that no student has more sessions than allowed (MENT-6). */
   async function expectBounds(): Promise<void> {
     const clashes = await sim.postgres.ask<{ one: Id; other: Id }>(
       `SELECT one.id AS one, other.id AS other FROM mentorship_sessions one JOIN mentorship_sessions other

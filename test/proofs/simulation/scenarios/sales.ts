@@ -301,7 +301,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
   }
 
-  /** Whether all notices of a sale still exist, because no notice of the sale names a removed buyer. */
+  /** Whether no notice of the sale names a removed buyer. In this case all notices of the sale still exist. */
   function isWhole(id: string): boolean {
     return sentNotices.every(
       ({ body, buyer }) =>
@@ -510,7 +510,7 @@ function stateOf(
   const paidAt = last?.paidAt.getTime() ?? -Infinity;
   const isSince = ({ occurred_at: at }: Body) => Date.parse(at) >= paidAt;
   const canceled = ofSubscription(processed, 'subscription.canceled').some(isSince);
-  // The earliest notice of each lateness counts.
+  // If several notices report one late payment, the earliest notice counts.
   const lateAt = new Map<string, number>();
   for (const { subscription: of, occurred_at: at } of ofSubscription(processed, 'subscription.past_due')) {
     const key = of?.lateness ?? '';

@@ -16,7 +16,7 @@ export interface SimulatedStore {
   readonly storage: ObjectStore;
   /** The objects by key. */
   readonly objects: ReadonlyMap<string, Buffer>;
-  /** Stores an object without a step, before the schedule begins. */
+  /** Stores an object before the schedule begins, so the storing is no step of the schedule. */
   place(key: string, content: Buffer): void;
   /** Stores an object like `put`. The body must arrive before this time in Unix milliseconds. */
   putUntil(until: number, key: string, body: Readable): Promise<void>;

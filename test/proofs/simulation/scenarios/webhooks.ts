@@ -40,7 +40,7 @@ const answers = {
 
 const leaseMs = 25_000;
 
-/** The commands of a schedule, by number. Related commands meet more often if a schedule has few commands. */
+/** The commands of a schedule, by number. Related commands meet more often if a schedule chooses from few commands. */
 const all = Array.from({ length: 16 }, (_, number) => number);
 const [tellCommand, failCommand, acceptCommand, pauseCommand, enableCommand, resendCommand, recoverCommand] = [
   0, 5, 7, 9, 10, 13, 14,
@@ -135,7 +135,7 @@ async function deliveries(
 
   /**
    * Expects that no other process posts a delivery while its lease lives (ENG-2).
-   * @param begunAt the time at which the posting step had its claim
+   * @param begunAt the time at which the posting step got its claim
    */
   function expectAlone({ eventId, endpointId, fence }: SeenRequest, begunAt: number): void {
     const other = seenRequests.find(

@@ -1,6 +1,6 @@
 /**
  * Replaces `@temporalio/workflow` in simulated runs, as far as workflows/ uses it. Each call goes to the run whose code calls it.
- * module-hooks.ts maps the name of the module, without platform/load.mjs.
+ * module-hooks.ts replaces the module by this file; platform/load.mjs is not needed for that.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 

@@ -1,4 +1,4 @@
-/** Checks deploy/compose.yaml with the reference implementation of Compose, and against our own rules. */
+/** Checks deploy/compose.yaml with the reference implementation of Compose, and checks it against rules of this project. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../../../../dev/stack/commands.ts';

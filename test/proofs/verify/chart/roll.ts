@@ -140,7 +140,7 @@ const valuesFile = path.join(import.meta.dirname, 'roll.yaml');
 
 const pidsOf = (cluster: Cluster, words: string) => cluster.pods(words).map(({ pid }) => pid);
 
-/** @throws Problem unless the API belongs to the release, and the workers belong to this release and the previous release */
+/** @throws Problem unless the API belongs to the current release, and the workers belong to the current and the previous release */
 function requirePods(cluster: Cluster, tags: { release: string; previous?: string }, title: string): void {
   const tagsOf = (words: string) => [...new Set(cluster.pods(words).map(({ tag }) => tag))].toSorted().join();
   const workers = [tags.release, ...(tags.previous === undefined ? [] : [tags.previous])].toSorted().join();

@@ -33,7 +33,7 @@ export const databases = { temporal: 'temporal', visibility: 'temporal_visibilit
 
 /**
  * Makes the configuration of a node. The nodes differ only in their ports, because they share a machine.
- * @returns the content of the file for `--config-file`; YAML includes JSON
+ * @returns the content of the file for `--config-file`, as JSON. The server reads YAML, and JSON is valid YAML
  */
 export function nodeConfiguration(
   ports: Readonly<Record<NodePort, number>>,

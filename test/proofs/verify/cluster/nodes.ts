@@ -66,7 +66,7 @@ export async function startCluster(site: Site, server: string, store: ClusterSto
 
 interface Place {
   readonly name: string;
-  /** Contains only the configuration at first. */
+  /** At first the directory contains only the configuration. */
   readonly directory: string;
   readonly configuration: string;
   readonly ports: Readonly<Record<NodePort, number>>;

@@ -181,7 +181,7 @@ interface Call {
   body?: string;
   token?: string;
   headers?: Record<string, string>;
-  /** A status besides 2xx that is also accepted. */
+  /** A status that is accepted in addition to 2xx. */
   acceptedStatus?: number;
 }
 

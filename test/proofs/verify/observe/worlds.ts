@@ -5,7 +5,7 @@ import type { AlertName } from '../../../../dev/alerts/rules-file.ts';
 export type SeriesValues = Readonly<Record<string, string>>;
 
 interface Break {
-  /** Replaces series of {@link normalLife}. */
+  /** The series of the broken object. They replace the series of the same names in {@link normalLife}. */
   readonly series: SeriesValues;
   /** The labels of each alert that fires, without its severity. */
   readonly fires: readonly Readonly<Record<string, string>>[];

@@ -182,7 +182,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await lastCompleteRound(db)).to.deep.equal(now);
   });
 
-  it('ends a query after 5 s, so that all queries of a round fit into its minute', async () => {
+  it('ends a query after 5 s, so that all queries of a round fit into one minute', async () => {
     const { db } = await testDeps();
     const limits: unknown[] = [];
     const watched = watching(db, async (tx) =>

@@ -45,7 +45,7 @@ const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
 describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
-  it('continues where the last claim stopped, the most urgent first, like a model', async () => {
+  it('continues where the last claim stopped, and serves the most urgent rows first, like a model', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
     const rows = fc.array(row, { maxLength: 40 });
     const command = fc.oneof(
@@ -88,7 +88,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         }),
       },
       { weight: 2, arbitrary: fc.record({ club: fc.constantFrom(...clubs), count: fc.integer({ min: 1, max: 9 }) }) },
-      // Written earlier, by a transaction that ends only now.
+      // These rows were written earlier, by a transaction that ends only now.
       { weight: 1, arbitrary: fc.record({ club: fc.constantFrom(...clubs), agoMs: fc.constantFrom(10, 900, 5_000) }) },
       { weight: 1, arbitrary: fc.constant('a relay dies' as const) },
     );

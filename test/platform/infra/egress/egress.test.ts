@@ -325,7 +325,7 @@ describe('the address check on each connection (DEL-7)', () => {
     authority = await makeAuthority();
   });
 
-  it('refuses on connecting each spelling that registration refuses', async () => {
+  it('refuses a connection to each spelling that registration refuses', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });

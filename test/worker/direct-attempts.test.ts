@@ -284,7 +284,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits for at most 100 ms, and does not wait for 5 s after a wait that got no permits', async () => {
+    it('waits at most 100 ms, and does not wait at all in the 5 s after a wait that got no permits', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -380,7 +380,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     });
   });
 
-  it('counts begun attempts and held permits in the metrics', async () => {
+  it('are counted in the metrics while they are held, and so are begun attempts', async () => {
     const scene = laneOf(16);
     const before = await startedAttempts();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>

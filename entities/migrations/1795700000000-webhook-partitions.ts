@@ -1,7 +1,7 @@
 /**
  * Stores webhooks in partitions, so that old rows are removed as whole tables (ADR 38). The existing tables become the oldest partitions,
- * and bodies are copied out of events. The service must be stopped during this migration; more bodies take more time. No later migration
- * may need a stop.
+ * and bodies are copied out of events. The service must be stopped during this migration; more bodies take more time. It is the last
+ * migration that may need a stop.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

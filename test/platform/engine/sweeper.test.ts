@@ -147,7 +147,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('leaves 500 deliveries during their pause, finds a lost delivery behind them, and later wakes them', async () => {
+  it('wakes a lost delivery behind 500 deliveries in their pause, and those deliveries after the pause', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);

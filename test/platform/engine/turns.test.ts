@@ -36,7 +36,7 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
   return stepCounts;
 }
 
-/** Three urgent rows of one club beside eight less urgent streams. A claim of three takes only the urgent rows. */
+/** There are three urgent rows of one club beside eight less urgent streams. A claim of three takes only the urgent rows. */
 const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
   [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
   [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],

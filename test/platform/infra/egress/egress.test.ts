@@ -151,7 +151,7 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** The registered URL, and the stored and displayed URL that requests use. */
+/** Pairs of a registered URL and the URL that is stored, displayed and used by requests. */
 const accepted: readonly (readonly [text: string, shownUrl: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],

@@ -186,7 +186,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts for the unknown endpoints until its release, even if its endpoint becomes known', () => {
+    it('counts as a permit of an unknown endpoint until its release, even if the endpoint becomes known', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -195,7 +195,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('counts like a permit of an unknown endpoint if the last attempt of its endpoint failed', () => {
+    it('counts like a permit of an unknown endpoint if the last attempt to its endpoint failed', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });

@@ -43,7 +43,7 @@ describe('known advisories', () => {
     expect(judge({ vulnerabilities }).refused).to.deep.equal([line('high')]);
   });
 
-  it('pass the check until the end of the day to which they are accepted with a reason', () => {
+  it('pass the check until the end of the day in their acceptance', () => {
     const acceptance = (until: string) => [{ id: 'GHSA-1', reason: 'We never parse these.', until }];
     expect(judge(reportOf('high'), acceptance(today))).to.deep.equal({
       refused: [],

@@ -57,7 +57,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         await source().query(`TRUNCATE facts`);
         const queue: Queue = priorities.map(() => new Map());
         const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
-        const front = unknownFront(); // it must not hide remaining rows, although the first rows are old
+        const front = unknownFront(); // the front must not hide remaining rows, although the first rows are old
         for (const one of [first, ...commands, 100]) {
           if (typeof one === 'number') {
             const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map(), front });

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** Creates a student with an address hash under this key, from a release that had an address key. */
+  /** Creates a student of a release that had an address key. The address hash of the student is under this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -309,7 +309,7 @@ describe('the key vault at process start', () => {
   });
 });
 
-/** Seals like a release before key ids, with this nonce. */
+/** Seals a text like a release that wrote no key ids, with this nonce. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));
@@ -317,7 +317,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** Seals like a release before key ids, with nonces that do or do not begin like a key id. */
+/** Seals texts like a release that wrote no key ids, with nonces that do or do not begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

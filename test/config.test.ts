@@ -275,7 +275,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('gives a worker all task queues unless it names some', () => {
+  it('gives a worker all task queues unless a variable names some', () => {
     expect(readConfig(required).worker.taskQueues).to.deep.equal([]);
     const some = readConfig({ ...required, WORKER_TASK_QUEUES: 'mail, agents' });
     expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);

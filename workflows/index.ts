@@ -42,7 +42,7 @@ const campaignWaits = {
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last take a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -155,7 +155,7 @@ const digestWaits = {
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
-    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last take a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {

@@ -1,7 +1,8 @@
 /**
- * Facts and wakes are found by priority and then by club. What relays have leased counts no more, so leasing a row changes no
- * index: with room in its page, the new version stays there. Dead rows are removed by number, however few rows live. Keys begin with
- * the club, so that both tables can be divided by it. Relays and writers of before do not know these keys: stop them first.
+ * Facts and wakes are found by priority, and then by club. Claims no longer count the leased rows, so no index contains the lease, and a
+ * lease changes no index. If the page has room, the new version of the row stays in that page. Autovacuum starts at a fixed number of
+ * dead rows, however few live rows exist. Keys begin with the club, so that both tables can be divided by club. Relays and writers of
+ * older releases do not know these keys: stop them first.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

@@ -1,6 +1,7 @@
 /**
- * Deliveries whose first attempt is made without a run, by the process that fanned the fact out: few at a time. Their index leaves
- * `lease_until` out, because a claim would write every other index anew if it changed an indexed column.
+ * Marks deliveries whose first attempt is made without a run, by the process that fanned out the fact. Only a few such deliveries exist
+ * at a time. Their index does not contain `lease_until`: if a claim changed an indexed column, Postgres would also write all other
+ * indexes again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

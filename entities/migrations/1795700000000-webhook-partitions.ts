@@ -1,11 +1,11 @@
 /**
- * Webhooks in partitions, so that what has been kept long enough goes as a table (ADR 38). Today's tables become the oldest
- * partitions, and bodies are copied out of events. The service must be stopped for it, longer the more bodies there are: it is
- * the last migration that may need that.
+ * Stores webhooks in partitions, so that old rows are removed as whole tables (ADR 38). The existing tables become the oldest partitions,
+ * and bodies are copied out of events. The service must be stopped during this migration; more bodies take more time. It is the last
+ * migration that may need a stop.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The least id of a time: ids begin with 48 bits of milliseconds. */
+/** `id_at` returns the smallest id of a time: ids begin with the time in milliseconds, in 48 bits. */
 const functions = `
   CREATE OR REPLACE FUNCTION pg_temp.id_at(at timestamptz) RETURNS uuid LANGUAGE sql AS $$
     SELECT rpad(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0'), 32, '0')::uuid
@@ -18,7 +18,7 @@ const functions = `
   $$;
 `;
 
-/** Partitions from a time on, up to four weeks from now, each named by its first day. */
+/** Creates the partitions from a time until four weeks from now. Each partition is named by its first day. */
 const partitioned = (table: string, span: 'week' | 'day', bound: (at: string) => string, from: string) => `
   DO $$
   DECLARE
@@ -35,7 +35,7 @@ const partitioned = (table: string, span: 'week' | 'day', bound: (at: string) =>
 const byId = (at: string) => `pg_temp.id_at(${at})`;
 const byTime = (at: string) => at;
 
-/** The table of before steps aside, with its indexes, whose names are wanted. */
+/** Renames the old table and its indexes, because the new table needs their names. */
 const setAside = (table: string) => `
   DO $$
   DECLARE
@@ -48,7 +48,7 @@ const setAside = (table: string) => `
   ALTER TABLE ${table} RENAME TO ${table}_oldest;
 `;
 
-/** It becomes the oldest partition, without rows whose time is ahead of that; where nothing is in it, it goes. */
+/** Makes the old table the oldest partition. First moves later rows to the new table. An empty old table is dropped instead. */
 const attached = (table: string, key: string, bound: string) => `
   WITH ahead AS (DELETE FROM ${table}_oldest WHERE ${key} >= ${bound} RETURNING *) INSERT INTO ${table} SELECT * FROM ahead;
   DO $$
@@ -61,10 +61,10 @@ const attached = (table: string, key: string, bound: string) => `
   END $$;
 `;
 
-/** The first week and the first day that do not belong to the tables of before. */
+/** The first week and the first day after the time of the old tables. */
 const nextWeek = `pg_temp.week_of(now()) + interval '1 week'`;
 const nextDay = `pg_temp.day_of(now()) + interval '1 day'`;
-/** Where the table of before is empty, partitions begin with the time that runs. */
+/** If the old table is empty, partitions begin with the current week or day. */
 const since = (table: string, next: string, current: string) =>
   `CASE WHEN EXISTS (SELECT FROM ${table}_oldest) THEN ${next} ELSE ${current} END`;
 
@@ -95,7 +95,7 @@ const countingInsertsAndDeletes = `
 const sumOf = (status: string) => `sum((status = '${status}')::int * sign)`;
 const sums = ['pending', 'succeeded', 'failed', 'canceled'].map(sumOf);
 
-/** Updates note what a statement did, too: one row an hour and type, and none where nothing that is counted changes. */
+/** Updates are also counted for each statement: one row for each hour and type, and no row if no count changes. */
 const countingUpdates = `
   CREATE OR REPLACE FUNCTION "webhook_deliveries_recounted"() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
@@ -188,7 +188,7 @@ const up = `
   ALTER TABLE "upkeep_rounds" ADD "position" uuid, ALTER "completed_at" DROP NOT NULL;
 `;
 
-/** Back into one table each. */
+/** Copies the rows of all partitions back into one table. */
 const gathered = (table: string, key: string) => `
   ALTER TABLE "${table}" RENAME TO "${table}_parts";
   CREATE TABLE "${table}" (LIKE "${table}_parts" INCLUDING DEFAULTS INCLUDING CONSTRAINTS);

@@ -1,4 +1,4 @@
-/** The service's own secrets, and under which key a one-time token is derived. Releases of before need neither. */
+/** Adds the service's own secrets, and for each one-time token the key under which it is derived. Older releases need neither. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

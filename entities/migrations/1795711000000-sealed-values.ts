@@ -1,6 +1,7 @@
 /**
- * Sealed values by their beginning, which names their key: a start finds those of a key that is not given, and `reseal` those that are
- * left, without reading the others. Made while the service runs; an index that an interrupted run left unfinished is made anew.
+ * Indexes sealed values by their beginning, which names their key. So a start finds the values under a missing key, and `reseal` finds
+ * the remaining values, and neither reads the other values. The indexes are made while the service runs. An unfinished index of an
+ * interrupted run is made again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
@@ -14,12 +15,12 @@ const sealed = {
 } as const;
 
 export class SealedValues1795711000000 implements MigrationInterface {
-  /** CREATE INDEX CONCURRENTLY refuses one. */
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
     for (const [name, [table, column]] of Object.entries(sealed)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
       await queryRunner.query(

@@ -1,4 +1,7 @@
-/** Which build is current, which processes of which version run, and which versions the schema fits. Without a row all goes on as before. */
+/**
+ * Stores the current build, the running processes with their versions, and the versions that the schema fits. Without rows, the service
+ * works as before.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

@@ -1,4 +1,4 @@
-/** In which trace facts and wakes were written. Releases of before write and read none. */
+/** Adds the trace in which a fact or a wake was written. Older releases neither write nor read it. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

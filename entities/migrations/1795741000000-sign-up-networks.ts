@@ -1,4 +1,4 @@
-/** The networks of the sign-ups of the last hour. Releases of before write none: their sign-ups count for the club alone. */
+/** Stores the networks of the sign-ups of the last hour. Older releases store no network, so their sign-ups count only for the club. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

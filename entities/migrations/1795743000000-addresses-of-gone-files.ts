@@ -1,11 +1,17 @@
-/** The address of an upload outlives its file: until it ends, the club's storage holds what may still arrive there (MED-21). */
+/**
+ * The address of an upload can outlive the file. Until the address ends, the club's storage reserves the bytes that may still arrive
+ * there (MED-21).
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of a row of `media`: its file counts, or its upload holds its bytes by itself (`media_recounted`). */
+/** Whether a row of `media` is counted without its address: as a file, or as an upload that reserves its bytes (`media_recounted`). */
 const isCounted = (row: string) =>
   `(${row}.size_bytes IS NOT NULL AND ${row}.erased_at IS NULL
     OR ${row}.size_bytes IS NULL AND ${row}.removed_at IS NULL AND ${row}.status IN ('uploading', 'processing'))`;
-/** Erasure takes `address_bytes` away once the address has ended. Rows of older processes have none. */
+/**
+ * The bytes that may still arrive. Erasure clears `address_bytes` after the address has ended. Rows of older processes have no
+ * `address_bytes`.
+ */
 const lateOf = (row: string) =>
   `(CASE WHEN ${row}.object_key IS NOT NULL AND NOT ${isCounted(row)} THEN coalesce(${row}.address_bytes, 0) ELSE 0 END)`;
 

@@ -1,4 +1,7 @@
-/** What was refunded of a purchase, what a partial refund does to access, and by which decimals an amount was read. Releases of before write and read none. */
+/**
+ * Adds the refunded amount of a purchase, the effect of a partial refund on access, and the number of decimals with which an amount was
+ * read. Older releases neither write nor read these columns.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

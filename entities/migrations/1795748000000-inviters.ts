@@ -1,4 +1,7 @@
-/** Who invited somebody: the invitation ends with the inviter's right to give its role. Null for those of releases before. */
+/**
+ * Adds the inviter of an invitation. The invitation ends when the inviter loses the right to give its role. The column is null for
+ * invitations of older releases.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class Inviters1795748000000 implements MigrationInterface {

@@ -1,4 +1,4 @@
-/** Why an attempt of a webhook delivery got no answer. Releases of before leave it null. */
+/** Adds the reason why an attempt of a webhook delivery got no answer. Older releases leave it null. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class AttemptErrorCodes1795749000000 implements MigrationInterface {

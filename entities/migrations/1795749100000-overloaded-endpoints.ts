@@ -1,4 +1,7 @@
-/** Since when an endpoint is throttled, whether its administrators got a mail about it, and `gone` as a reason to be disabled. */
+/**
+ * Adds the time since which an endpoint is throttled, the time of the mail to its administrators about that, and `gone` as a reason why
+ * an endpoint is disabled.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

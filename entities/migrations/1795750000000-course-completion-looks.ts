@@ -1,4 +1,7 @@
-/** Courses that are judged for students who do nothing themselves (DEC-153). Older processes write no row: they begin no run. */
+/**
+ * Stores the courses whose completion is judged for students who do nothing themselves (DEC-153). Older processes write no row, so they
+ * begin no run.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

@@ -1,4 +1,4 @@
-/** Pictures of images for e-mails, made when an image is processed (DEC-157). */
+/** Adds the e-mail pictures of images. They are made when an image is processed (DEC-157). */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

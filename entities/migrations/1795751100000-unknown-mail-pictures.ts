@@ -1,16 +1,16 @@
 /**
- * The images of which nobody knows whether they have a picture for e-mails: upkeep has them processed (DEC-157). Made while the service
- * runs; an index that an interrupted run left unfinished is made again.
+ * Indexes the images for which no row says whether they have a picture for e-mails. Upkeep lets these images be processed (DEC-157). The
+ * index is made while the service runs. An unfinished index of an interrupted run is made again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class UnknownMailPictures1795751100000 implements MigrationInterface {
-  /** CREATE INDEX CONCURRENTLY refuses one. */
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "media_mail_picture_unknown"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "media_mail_picture_unknown" ON "media" ("id")

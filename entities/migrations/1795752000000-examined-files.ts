@@ -1,4 +1,4 @@
-/** By which rules a file was examined: those of before are examined once more (MED-30). */
+/** Adds the version of the rules by which a file was examined. Older files are examined again (MED-30). */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class ExaminedFiles1795752000000 implements MigrationInterface {

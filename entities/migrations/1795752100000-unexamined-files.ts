@@ -1,16 +1,16 @@
 /**
- * Pictures and videos that were not examined by the rules of today, so that upkeep finds them. Made while the service runs; an index that
- * an interrupted run left unfinished is made again.
+ * Indexes the pictures and videos that were not examined by the current rules, so that upkeep finds them. The index is made while the
+ * service runs. An unfinished index of an interrupted run is made again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class UnexaminedFiles1795752100000 implements MigrationInterface {
-  /** CREATE INDEX CONCURRENTLY refuses one. */
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "media_unexamined"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "media_unexamined" ON "media" ("id")

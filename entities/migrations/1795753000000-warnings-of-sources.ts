@@ -1,6 +1,6 @@
 /**
- * What of a source could not be read, and by which readers it was read last: 0, so those of today read every source again. Joiners,
- * which passages keep from now on, do not part words in the search.
+ * Adds warnings about unreadable parts of a source, and the version of the readers that read the source last. This version begins at 0,
+ * so the current readers read every source again. Passages keep joiners from now on, and the search does not split words at joiners.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

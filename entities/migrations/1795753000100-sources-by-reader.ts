@@ -1,13 +1,16 @@
-/** Sources by the version of the readers that read them last. Made while the service runs; an index that an interrupted run left unfinished is made again. */
+/**
+ * Indexes sources by the version of the readers that read them last. The index is made while the service runs. An unfinished index of an
+ * interrupted run is made again.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class SourcesByReader1795753000100 implements MigrationInterface {
-  /** CREATE INDEX CONCURRENTLY refuses one. */
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "agent_sources_reader"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "agent_sources_reader" ON "agent_sources" ("reader_version", "club_id", "id") WHERE looks_at IS NULL`,

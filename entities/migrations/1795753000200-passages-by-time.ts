@@ -1,4 +1,4 @@
-/** When passages and citations of videos and sounds are said. */
+/** Adds the times at which passages and citations of videos and sounds are spoken. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

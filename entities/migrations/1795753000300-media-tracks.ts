@@ -1,4 +1,7 @@
-/** Subtitles of videos and sounds. Their objects are erased an hour after a row goes, is replaced, or its file is removed: until then signed addresses are good. */
+/**
+ * Stores the subtitles of videos and sounds. Their objects are erased an hour after the row is deleted or replaced, or after its file is
+ * removed, because signed addresses are valid until then.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

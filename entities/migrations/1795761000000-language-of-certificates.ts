@@ -1,6 +1,7 @@
 /**
- * The language of each certificate, and which of its letters no font has (CERT-4, CERT-5). A row without a language has that of its club:
- * the triggers write it into the row as soon as the club changes it, and into each new row, also for processes of the version before.
+ * Adds the language of each certificate, and its letters that no font contains (CERT-4, CERT-5). A row without a language has the
+ * language of its club. Triggers write this language into each new row, and into the older rows when the club changes its language. So
+ * the triggers also serve processes of the previous version.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

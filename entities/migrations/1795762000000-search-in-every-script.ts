@@ -1,10 +1,13 @@
 /**
- * Passages are searched by words that the application takes apart, in any script (docs/adr/0061-search-in-every-script.md). A passage without
- * `words` was written by a former release: it is searched and counted by the former rule until its source is read again.
+ * Passages are searched by words, into which the application splits a text of any script (docs/adr/0061-search-in-every-script.md). A
+ * passage without `words` was written by an older release. It is searched and counted by the old rule until its source is read again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Languages that Postgres has stems of, and what it calls them; `club_pt` and its like take the accents off before (1763764000000-retrieval). */
+/**
+ * Languages that Postgres can stem, with the names of its configurations. `club_pt` and the other `club_` configurations remove accents
+ * first (1763764000000-retrieval).
+ */
 const configurations = {
   en: 'english',
   pt: 'portuguese',
@@ -15,7 +18,7 @@ const configurations = {
 } as const;
 
 /**
- * @param languages codes that a language is compared with, and the configuration of Postgres of each
+ * @param languages the codes with which a language is compared, each with the key of its Postgres configuration
  * @param language the expression that is compared
  */
 const stems = (languages: Readonly<Record<string, keyof typeof configurations>>, language: string) => {
@@ -34,15 +37,18 @@ const stems = (languages: Readonly<Record<string, keyof typeof configurations>>,
 
 const own = { en: 'en', pt: 'pt', es: 'es', fr: 'fr', de: 'de', it: 'it' } as const;
 const stemsBefore = stems(own, 'language');
-/** Of `pt-BR` the first part decides. In a club in Arabic, words in Latin letters are most often English; Arabic words have stems of their own. */
+/**
+ * The first part of a tag such as `pt-BR` decides. In a club whose language is Arabic, words in Latin letters are mostly English. Arabic
+ * words have separate stems.
+ */
 const stemsNow = stems({ ...own, ar: 'en' }, `split_part(language, '-', 1)`);
 
-/** Of words in these letters the language of the club decides. */
+/** Words in these letters are stemmed by the language of the club. */
 const latin = String.raw`'^[\u0001-\u024F\u1E00-\u1EFF]*$'`;
 
 /**
- * Stems of a word of any other script: by that script, whatever the club's language is. They take no text apart, because Postgres's parser
- * cuts words of some scripts at their marks where the database's locale does not know these as letters.
+ * A word of any other script is stemmed by its script, whatever the club's language is. These functions split no text. Postgres's parser
+ * would cut words of some scripts at their marks if the database's locale does not treat the marks as letters.
  */
 const functions = `
   CREATE FUNCTION agent_script_stem(word text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -69,7 +75,7 @@ const functions = `
        CROSS JOIN unnest(agent_word_stems(language, word)) AS lexeme), '') END
   $$;`;
 
-/** A part that is NULL has Latin words alone, which Postgres takes apart as the application does. */
+/** A part that is NULL contains only Latin words, which Postgres splits like the application. */
 const parts = {
   title: `coalesce(words[1], agent_text(title))`,
   headings: `coalesce(words[2], agent_text(array_to_string(headings, ' ')))`,
@@ -98,7 +104,7 @@ const countBefore = (sign: 1 | -1, changed: string, condition = '') => `
       CROSS JOIN unnest(tsvector_to_array(agent_stems(language, word))) AS lexeme
       LEFT JOIN LATERAL (SELECT min(one) FROM unnest(tsvector_to_array(agent_plain_stems(language, word))) AS one) AS plain (stem) ON true;`;
 
-/** A row is counted by the rule that it was written by, when it comes and when it goes. */
+/** A row is counted by the rule under which it was written, when it is inserted and when it is deleted. */
 const count = (sign: 1 | -1, changed: string) => `
     ${countBefore(sign, changed, 'AND words IS NULL')}
     INSERT INTO agent_words (club_id, word, initial, size, lexeme, stem, passages)

@@ -1,10 +1,10 @@
 /**
- * Names and titles are also found by their usual spelling (docs/adr/0061-search-in-every-script.md). Triggers write it beside a name where it
- * is another than the name in small letters, so that most rows have none.
+ * Names and titles are also found by their usual spelling (docs/adr/0061-search-in-every-script.md). Triggers write this spelling beside
+ * a name only if it differs from the name in small letters, so most rows do not contain it.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Letters that are typed for one another, and the digits of other scripts. */
+/** Letters that people type in place of one another, and the digits of other scripts. */
 const variants: readonly (readonly [string, string])[] = [
   ['ٱىیېےکڪہھەةۃ', 'اييييككههههه'],
   ['ςıđłøħ', 'σidloh'],
@@ -12,7 +12,10 @@ const variants: readonly (readonly [string, string])[] = [
 ];
 const [from, to] = [0, 1].map((side) => variants.map((pair) => pair[side]).join(''));
 
-/** Accents, vowels of Arabic and Hebrew, nuktas, and characters without width. The marks of kana and of Indic vowels make other names. */
+/**
+ * Accents, vowels of Arabic and Hebrew, nuktas, and characters without width. The marks of kana and of Indic vowels are absent, because a
+ * name without them is another name.
+ */
 const marks = String.raw`[\u00AD\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u093C\u09BC\u0A3C\u200B-\u200F\uFE00-\uFE0F]+`;
 
 const functions = `

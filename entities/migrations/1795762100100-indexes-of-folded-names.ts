@@ -1,12 +1,12 @@
 /**
- * Trigrams of folded names, and the rows whose names were written before there was a trigger: upkeep folds these. Made while the service
- * runs; an index that an interrupted run left unfinished is made again.
+ * Indexes the trigrams of folded names, and the rows whose names are older than the trigger. Upkeep folds these names. The indexes are
+ * made while the service runs. An unfinished index of an interrupted run is made again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const unfolded = (name: string) => `${name}_folded IS NULL AND searched_spelling(${name}) <> lower(${name})`;
 const names = (table: string) => `"${table}" ("id") WHERE`;
-/** What waits to be sorted into a trigram index is read by every search: it is kept short. */
+/** Every search reads the list of entries that wait for their place in a trigram index, so this list is kept short. */
 const trigrams = (table: string, column: string) =>
   `"${table}" USING gin ("${column}" gin_trgm_ops) WITH (gin_pending_list_limit = 256) WHERE "${column}" IS NOT NULL`;
 
@@ -21,12 +21,12 @@ const indexes = {
 } as const;
 
 export class IndexesOfFoldedNames1795762100100 implements MigrationInterface {
-  /** CREATE INDEX CONCURRENTLY refuses one. */
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // it waits for others, and nobody for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
     for (const [name, definition] of Object.entries(indexes)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
       await queryRunner.query(`CREATE INDEX CONCURRENTLY "${name}" ON ${definition}`);

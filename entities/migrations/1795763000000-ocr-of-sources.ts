@@ -1,4 +1,4 @@
-/** When OCR is to be tried for the scanned pages of a source. */
+/** Adds the time at which OCR is to be tried for the scanned pages of a source. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class OcrOfSources1795763000000 implements MigrationInterface {

@@ -1,4 +1,7 @@
-/** Subtitles that a command makes: who made a track, and those that are to be made. An uploaded track is never replaced by a made one. */
+/**
+ * Supports subtitles that a command makes: stores who made a track, and which tracks are still to be made. A track that a command made
+ * never replaces an uploaded track.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const up = `

@@ -1,12 +1,13 @@
 /**
- * Every slug under which a club answers. Processes of the former release insert clubs and know nothing of the table, so two triggers
- * serve them: a new club gets its row, and it does not get a slug that another club has left and still answers by.
+ * Stores every slug under which a club answers. Processes of the older release insert clubs and do not know this table, so two triggers
+ * serve them. One adds the row of a new club. The other refuses a slug that another club has left but under which that club still
+ * answers.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The row is skipped as if `ON CONFLICT (slug) DO NOTHING` had met it, so the caller tries another slug. The lock waits for a club that
- * leaves the slug, or takes it, at this moment.
+ * Skips the row as if `ON CONFLICT (slug) DO NOTHING` had found a conflict, so that the caller tries another slug. The lock waits for
+ * another club that leaves or takes the slug at this moment.
  */
 const skipFormer = `
   CREATE FUNCTION "club_slug_skip_former"() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -22,7 +23,10 @@ const skipFormer = `
   CREATE TRIGGER "clubs_skip_former_slug" BEFORE INSERT ON "clubs"
     FOR EACH ROW EXECUTE FUNCTION "club_slug_skip_former"();`;
 
-/** Takes the place of an expired row. A row that still answers is another club's: then the insertion fails as by a unique key. */
+/**
+ * Replaces an expired row. A row that still answers belongs to another club. In this case the insertion fails like a violation of a
+ * unique key.
+ */
 const recordCurrent = `
   CREATE FUNCTION "club_slug_record"() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

@@ -1,6 +1,6 @@
 /**
- * The language of each person. A club's language is any that the service speaks: the catalogues decide, so that a new one needs no
- * migration.
+ * Adds the language of each person. A club can have any language that the service speaks. The catalogues decide which languages these
+ * are, so a new language needs no migration.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

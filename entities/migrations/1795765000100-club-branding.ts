@@ -1,4 +1,4 @@
-/** A club's own face: logo, accent colour, reply address, legal footer, links, and the texts of its mails. */
+/** Adds the look of a club: logo, accent colour, reply address, legal footer, links, and the texts of its mails. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const kinds = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');

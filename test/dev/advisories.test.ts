@@ -21,7 +21,7 @@ const judge = (report: AuditReport, accepted: Parameters<typeof judgeAdvisories>
 const line = (severity: string) => `${severity}: koa <1.2.3: Burns a thread (GHSA-1)`;
 
 describe('known advisories', () => {
-  it('fail the check if a package of the service has one of high or critical severity', async () => {
+  it('of high or critical severity fail the check if they concern a package of the service', async () => {
     await eachCase(['high', 'critical'], async (severity) =>
       expect(judge(reportOf(severity))).to.deep.equal({ refused: [line(severity)], listed: [] }),
     );
@@ -43,7 +43,7 @@ describe('known advisories', () => {
     expect(judge({ vulnerabilities }).refused).to.deep.equal([line('high')]);
   });
 
-  it('pass the check until the end of the day that is accepted with a reason', () => {
+  it('pass the check until the end of the day in their acceptance', () => {
     const acceptance = (until: string) => [{ id: 'GHSA-1', reason: 'We never parse these.', until }];
     expect(judge(reportOf('high'), acceptance(today))).to.deep.equal({
       refused: [],

@@ -62,7 +62,7 @@ describe('dev/ports', () => {
     );
   });
 
-  it('chooses free and different ports', async () => {
+  it('are free and different if the program chooses them', async () => {
     const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
     const ports = await freePorts(names);
     expect(new Set(Object.values(ports)).size).to.equal(names.length);

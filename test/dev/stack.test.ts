@@ -178,7 +178,7 @@ describe('dev/stack', () => {
       return Number(line.toString());
     };
 
-    it('ends its processes too', async () => {
+    it('ends the processes of the killed run too', async () => {
       const pid = await startAndKill();
       for (let waited = 0; isAlive(pid) && waited < 10_000; waited += 100) await sleep(100);
       expect(isAlive(pid)).to.equal(false);

@@ -14,7 +14,7 @@ const { en } = tourCatalogues;
 const keys = Object.keys(en) as TourKey[];
 const scenes = ['dev/tour/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectDirectory })];
 
-describe('the sentences of the tour', () => {
+describe('the narration of the tour', () => {
   for (const language of offeredLanguages) {
     it(`has every sentence in ${language}, with its arguments`, () => {
       expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
@@ -68,7 +68,7 @@ describe('the sentences of the tour', () => {
   });
 });
 
-describe('two columns', () => {
+describe('text in two columns', () => {
   it('starts the second column at the same position, also after combining marks', () => {
     expect(
       inColumns(

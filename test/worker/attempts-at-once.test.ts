@@ -22,7 +22,7 @@ const second = 1_000;
 const minute = 60 * second;
 
 describe('attempt permits (HOOK-16, HOOK-17)', () => {
-  it('postpones attempts at the pace of the receiver, by at most 5 minutes', () => {
+  it('postpone attempts at the pace of the receiver, by at most 5 minutes', () => {
     const permits = createKeyedPermits(permitsPerEndpoint, () => 0);
     permits.report('endpoint', 800);
     expect([1, 2, 3].map(() => permits.retryAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
@@ -32,12 +32,12 @@ describe('attempt permits (HOOK-16, HOOK-17)', () => {
     expect(Math.max(...times)).to.be.within(2.5 * minute, 5 * minute);
   });
 
-  it('allows 8 attempts for an endpoint and 64 for a host', () => {
+  it('allow 8 attempts for an endpoint and 64 for a host', () => {
     expect({ permitsPerEndpoint, permitsPerHost }).to.deep.equal({ permitsPerEndpoint: 8, permitsPerHost: 64 });
   });
 });
 
-describe('concurrent attempts', () => {
+describe('a worker that limits concurrent attempts', () => {
   let posted: string[];
   let hang: PromiseWithResolvers<void>;
   let deps: DeliveryDeps;
@@ -86,7 +86,7 @@ describe('concurrent attempts', () => {
     ).to.deep.equal(succeeded);
   });
 
-  it('postpones attempts beyond the limit of a host for all clubs, but not of other hosts (HOOK-17)', async () => {
+  it('postpones attempts of all clubs beyond the limit of a host, but no attempt to another host (HOOK-17)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
     deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];
@@ -163,7 +163,7 @@ describe('concurrent attempts', () => {
     });
   });
 
-  it('limits attempts while records are slow, so that all are recorded before their leases end (ENG-18)', () => {
+  it('makes fewer attempts while records are slow, so that each is recorded before its lease ends (ENG-18)', () => {
     const { permits } = createAttemptPermits();
     const now = Date.now();
     const acquire = (isManual = false) =>

@@ -16,7 +16,7 @@ import { testDeps } from '../toolkit/stack/database.ts';
 
 const urgent = 0;
 
-describe('claims that a fan-out makes for runs of its own process (HOOK-15)', () => {
+describe('a fan-out that claims first attempts for runs of its own process (HOOK-15)', () => {
   const pass = useStoppedClock();
   let db: Database;
   let subscription: Subscription;
@@ -79,7 +79,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     (await attemptRows(subjectId)).map(({ fence, number, outcome }) => ({ fence, number, outcome }));
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  it('writes the claim with the delivery, which is not direct', async () => {
+  it('writes the claim together with the delivery, which is not marked as direct', async () => {
     const run = await fanOutOne();
     const row = await deliveryRow(run.subjectId);
     expect(row).to.include({ status: 'pending', fence: 1, direct: false });
@@ -89,7 +89,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('gives the claim from memory to the first step, and only once', async () => {
+  it('gives the claim from memory only once, to the first step of the run', async () => {
     const run = await fanOutOne();
     expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);
@@ -173,7 +173,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('makes the claimed attempt when a permit becomes free', async () => {
+  it('lets the run make the claimed attempt when a permit becomes free', async () => {
     const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
     const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));
@@ -188,7 +188,7 @@ describe('claims that a fan-out makes for runs of its own process (HOOK-15)', ()
     expect(posts).to.equal(9);
   });
 
-  it('returns the claim if no permit becomes free in time, and the run claims for itself', async () => {
+  it('returns the claim if no permit becomes free in time; the run then claims the attempt itself', async () => {
     const runs = await fanOut(9);
     const [last] = runs.slice(8);
     if (!last) throw new Error('The fan-out made fewer than nine deliveries.');

@@ -186,7 +186,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts for the unknown endpoints until its release, even if its endpoint becomes known', () => {
+    it('counts as a permit of an unknown endpoint until its release, even if the endpoint becomes known', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -195,7 +195,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('counts like a permit of an unknown endpoint if the last attempt of its endpoint failed', () => {
+    it('counts like a permit of an unknown endpoint if the last attempt to its endpoint failed', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
@@ -284,7 +284,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits for at most 100 ms, and does not wait for 5 s after a wait that got no permits', async () => {
+    it('waits at most 100 ms, and does not wait at all in the 5 s after a wait that got no permits', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -380,7 +380,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     });
   });
 
-  it('counts begun attempts and held permits in the metrics', async () => {
+  it('are counted in the metrics while they are held, and so are begun attempts', async () => {
     const scene = laneOf(16);
     const before = await startedAttempts();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>

@@ -436,7 +436,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
   });
 
-  it('do not start with an unknown lane and 0 permits, and report both mistakes', async () => {
+  it('are impossible with an unknown lane and 0 permits: the worker reports both mistakes', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

@@ -44,7 +44,7 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
 }
 
 /** Three workers are killed one after the other, each at another failpoint of the same source. A fourth worker completes the indexing. */
-describe('the index of a published lesson after three workers were killed', function () {
+describe('the indexing of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');
   const temporal = useTemporal();
@@ -89,7 +89,7 @@ describe('the index of a published lesson after three workers were killed', func
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('serves a new lesson soon, and after a change its new text', async () => {
+  it('makes a new lesson available soon, and later its changed text', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

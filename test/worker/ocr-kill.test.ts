@@ -13,7 +13,7 @@ import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('scanned pages after their worker was killed', function () {
+describe('the death of a worker during OCR', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses('indexing');
   let directory: string;
@@ -43,16 +43,16 @@ describe('scanned pages after their worker was killed', function () {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('end the OCR program and its child process', () =>
+  it('ends the OCR program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leave the work directory, and no passages', async () => {
+  it('leaves the work directory, and no passages', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await sourceRow(source)).to.include({ status: 'indexing', attempts: 1 });
     expect(await textsOf(source)).to.deep.equal([]);
   });
 
-  it('are read by the next worker, which removes the work directory', async () => {
+  it('lets the next worker read the pages and remove the work directory', async () => {
     await startWorker(settings('read'));
     await until('its passages', { timeoutMs: 60 * second }, async () => (await sourceRow(source)).status === 'ready');
     expect((await textsOf(source))[1]).to.equal('The words of page 2 were read in eng.');

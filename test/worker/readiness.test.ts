@@ -49,7 +49,7 @@ describe('GET /readyz of a worker', function () {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('returns 200 for /healthz of a media worker, with the missing ffmpeg (MED-24)', async () => {
+  it('has a sibling /healthz, which is 200 for a media worker and reports its missing ffmpeg (MED-24)', async () => {
     expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 

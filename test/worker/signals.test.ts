@@ -18,7 +18,7 @@ import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('signals in a worker process (ENG-1)', function () {
+describe('a delivery that gets signals, in a worker process (ENG-1)', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;

@@ -20,7 +20,7 @@ import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('subtitles after their worker was killed', function () {
+describe('the death of a worker while its program makes subtitles', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses('subtitles');
   let directory: string;
@@ -61,16 +61,16 @@ describe('subtitles after their worker was killed', function () {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('end the program and its child process', () =>
+  it('ends the program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leave the work directory, a counted attempt, and no track', async () => {
+  it('leaves the work directory, a counted attempt, and no track', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await row()).to.include({ language: 'pt', attempts: 1, errorCode: null });
     expect(await tracks()).to.deep.equal([]);
   });
 
-  it('are made once by the next worker, which removes the work directory', async () => {
+  it('lets the next worker make the subtitles once and remove the work directory', async () => {
     await startWorker(settings('vtt'));
     await until('the end of the work', { timeoutMs: 90 * second }, async () => (await row()) === null);
     const [track, ...others] = await tracks();

@@ -64,7 +64,7 @@ describe('a trace, from a request to the receiver', function () {
     await engine.startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
   });
 
-  it('reports lost spans by the worker', () => {
+  it('includes a report by the worker about lost spans', () => {
     expect(reportedLosses).to.equal(1);
   });
 

@@ -48,7 +48,7 @@ function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: 
   });
 }
 
-describe('automations, with time skipped', function () {
+describe('a run of an automation, with time skipped', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));

@@ -81,7 +81,7 @@ describe('the circuit breaker, with time skipped', function () {
   });
 
   describe('the throttling after 5 failures in a row', () => {
-    it('does not begin after 4 failures and a success, twice, and no gate runs', async () => {
+    it('does not begin after two series of 4 failures and a success, and no gate runs', async () => {
       const steps: number[] = [];
       const { subscription } = await engine().endpoint(async (_, number) => {
         steps.push((await endpointRow(subscription.endpoint.id)).breakerStep);

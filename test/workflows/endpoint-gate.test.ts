@@ -184,7 +184,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('ends every workflow of a deleted endpoint, parked or waiting for its next attempt', async () => {
+  it('ends every workflow of a deleted endpoint, whether the delivery is parked or waits for an attempt', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId, endpoint } = subscription;
     const waiting = await engine().deliver(subscription);

@@ -123,7 +123,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('is refused for a video without the feature; a recording expires in 30 days, and with it never', async () => {
+    it('of a video needs the feature; without it only a recording is accepted, which expires in 30 days', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -143,7 +143,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('of a file that is no video needs no feature, and cannot be for a recording', async () => {
+    it('of a file other than a video needs no feature, but is refused as a recording', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,

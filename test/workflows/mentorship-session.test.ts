@@ -142,7 +142,7 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
-  it('removes the calendar entry of the former mentor once after a move to another mentor (MENT-11)', async () => {
+  it('removes the former mentor’s calendar entry exactly once after a move to another mentor (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];
@@ -178,7 +178,7 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('sends no removal to a mentor who got no mail about the session, or who is its mentor again (MENT-11)', async () => {
+  it('sends no mail about the removal to a mentor who got no mail before, or is the mentor again (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
@@ -209,7 +209,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('informs its own mentor when it is canceled after the mentorship got another mentor (MENT-11)', async () => {
+  it('informs the session’s mentor of a cancellation after the mentorship got another mentor (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');

@@ -50,7 +50,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500, body: 'no' }));
 
-  describe('the 8 attempts and the waits between them (DEL-3)', () => {
+  describe('the schedule of 8 attempts and their waits (DEL-3)', () => {
     const variations = [
       { jitter: 0, share: 0.9, what: '10 % less' },
       { jitter: 0.5, share: 1, what: 'the waits of the table' },

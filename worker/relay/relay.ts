@@ -91,7 +91,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
   /**
-   * Whether a claim may find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to
+   * Whether a claim could find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to
    * true again.
    */
   const mayWait = { fact: true, wake: true };

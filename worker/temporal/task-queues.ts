@@ -8,7 +8,8 @@ import { smtpConnections } from '../../platform/infra/smtp/smtp.ts';
 import { deploymentOptions } from './deployment.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
-  webhooks: { workflowTasks: 128, activities: 600 }, // an attempt mostly waits for its receiver; sixty receivers that hang for 15 s hold some 200 slots
+  // An attempt mostly waits for its receiver. The attempts of sixty receivers that hang for 15 s hold some 200 slots.
+  webhooks: { workflowTasks: 128, activities: 600 },
   mail: { workflowTasks: 10, activities: smtpConnections }, // there are as many steps as connections, so no mail waits for a connection while its lease runs
   'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // bulk mail has its own pool, so that it never holds a connection for which a sign-in code waits
   campaigns: { workflowTasks: 10, activities: 4 }, // each step hands over mails on the connections that campaigns and digests share
@@ -36,7 +37,7 @@ const graceSeconds: Record<TaskQueue, number> = {
   webhooks: 20, // the 15 s of an attempt, and the time of its record
   mail: 50, // the 45 s of the SMTP client, and the time of the record
   'bulk-mail': 70,
-  campaigns: 5 * minute, // a page claims for 10 s, and ends with its last mail
+  campaigns: 5 * minute, // a page claims mails for 10 s, and ends with its last mail
   automations: 3 * minute,
   sales: 15, // one transaction, with the pauses before retries
   imports: minute, // one batch

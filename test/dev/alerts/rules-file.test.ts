@@ -42,7 +42,7 @@ describe('the alerts', () => {
     await eachCase(all, ([name, { expr }]) => expect(misuseIn(expr), name).to.deep.equal([]));
   });
 
-  it('use only labels in their summary that their series have', async () => {
+  it('have summaries that use only labels of their series', async () => {
     await eachCase(all, ([name, { summary }]) => {
       const labels = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
       const { fires } = breaks[name as AlertName];

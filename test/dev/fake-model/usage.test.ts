@@ -7,7 +7,7 @@ import { asking, useModelClient } from '../../toolkit/drive/model-client.ts';
 describe('dev/fake-model: usage', () => {
   const { answerTo, model } = useModelClient();
 
-  it('counts four bytes as a token, and the tokens that a breakpoint reads from and adds to the cache', async () => {
+  it('counts four bytes as a token, and counts the tokens that a breakpoint reads or adds in the cache', async () => {
     const system = (text: string): Anthropic.TextBlockParam => ({
       type: 'text',
       text,

@@ -9,7 +9,7 @@ const iso = (text: string, zone?: string) => {
 };
 const ten = '2026-11-20T10:00:00.000Z';
 
-describe('times by ISO 8601', () => {
+describe('the parser of times by ISO 8601', () => {
   it('accepts every form of a calendar date with a time', async () => {
     await eachCase(
       [

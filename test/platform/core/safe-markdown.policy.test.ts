@@ -81,7 +81,7 @@ const piece = fc.oneof(
 );
 const nasty = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
 
-describe('the Markdown of an answer (DEC-55)', () => {
+describe('the filter for the Markdown of an answer (DEC-55)', () => {
   it('gives a renderer no image, raw HTML or forbidden link, whatever the model writes', () => {
     fc.assert(
       fc.property(nasty, (text) => {

@@ -11,7 +11,7 @@ import {
 import { isKnownHere, isZoneName, zoneHere } from '../../../platform/core/time/time-zones.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
 
-describe('time zone names (DEC-154)', () => {
+describe('the check of time zone names (DEC-154)', () => {
   it('accepts each zone that Node lists, and old names and abbreviations of the IANA database', async () => {
     const old = [
       'Asia/Kolkata',

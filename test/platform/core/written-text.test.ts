@@ -154,7 +154,7 @@ const links: readonly string[] = [
   '[x](tel:+351)',
 ];
 
-describe('the Markdown of members (DEC-148)', () => {
+describe('the filter for the Markdown of members (DEC-148)', () => {
   for (const text of tags) {
     it(`shows ${JSON.stringify(text)} as text`, () => {
       expectSafe(text, 'markdown', [media]);

@@ -10,7 +10,7 @@ function takeAll(permits: ClubPermits, clubId: string): number {
   return count;
 }
 
-describe('permits shared among clubs', () => {
+describe('the sharing of permits among clubs', () => {
   it('gives a single club half of the permits, and each further club half of the remaining permits', () => {
     const permits = createClubPermits(8);
     expect(['a', 'b', 'c', 'd', 'e'].map((club) => takeAll(permits, club))).to.deep.equal([4, 2, 1, 1, 0]);

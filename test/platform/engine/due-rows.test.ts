@@ -104,7 +104,7 @@ describe('due queries', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`finds ${type} rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, without reading a whole table`, async () => {
+    it(`find ${type} rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, without reading a whole table`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
@@ -126,7 +126,7 @@ describe('due queries', function () {
     });
   }
 
-  it('counts no row during the pause after a fault', async () => {
+  it('count no row during the pause after a fault', async () => {
     const countOf = async (type: WorkflowType) => {
       const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
       return counted.find(({ label }) => label === type)?.value;

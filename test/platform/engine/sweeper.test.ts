@@ -147,7 +147,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('leaves 500 deliveries during their pause, finds a lost delivery behind them, and later wakes them', async () => {
+  it('wakes a lost delivery behind 500 deliveries in their pause, and those deliveries after the pause', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
@@ -182,7 +182,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await lastCompleteRound(db)).to.deep.equal(now);
   });
 
-  it('ends a query after 5 s, so that all queries of a round fit into its minute', async () => {
+  it('ends a query after 5 s, so that all queries of a round fit into one minute', async () => {
     const { db } = await testDeps();
     const limits: unknown[] = [];
     const watched = watching(db, async (tx) =>

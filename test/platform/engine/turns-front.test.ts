@@ -20,7 +20,7 @@ const anotherClub = idOfTime(1_700_000_000_100);
 describe('the front of a claim (ENG-9)', () => {
   const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
-  /** Claims without a look at all rows. @returns the number of claimed rows of each club */
+  /** Claims rows without a scan of all rows. @returns the number of claimed rows of each club */
   const claimOn = async (front: Front, limit: number, room: Partial<Room> = {}) => {
     front.lookedAt = performance.now();
     const claimed = await claimFacts(source(), { ...roomFor(limit, 8), front, ...room });
@@ -107,7 +107,7 @@ describe('the front of a claim (ENG-9)', () => {
     }
   });
 
-  it('restarts at the first row after 1 s, or after ten times the duration of a look, at most 5 s', () => {
+  it('restarts at the first row after 1 s, or after ten times the duration of a full scan, at most 5 s', () => {
     expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
   });
 });

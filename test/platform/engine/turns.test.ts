@@ -36,7 +36,7 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
   return stepCounts;
 }
 
-/** Three urgent rows of one club beside eight less urgent streams. A claim of three takes only the urgent rows. */
+/** There are three urgent rows of one club beside eight less urgent streams. A claim of three takes only the urgent rows. */
 const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
   [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
   [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],
@@ -45,7 +45,7 @@ const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
 describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
-  it('continues where the last claim stopped, the most urgent first, like a model', async () => {
+  it('continues where the last claim stopped, and serves the most urgent rows first, like a model', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
     const rows = fc.array(row, { maxLength: 40 });
     const command = fc.oneof(
@@ -57,7 +57,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         await source().query(`TRUNCATE facts`);
         const queue: Queue = priorities.map(() => new Map());
         const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
-        const front = unknownFront(); // it must not hide remaining rows, although the first rows are old
+        const front = unknownFront(); // the front must not hide remaining rows, although the first rows are old
         for (const one of [first, ...commands, 100]) {
           if (typeof one === 'number') {
             const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map(), front });
@@ -88,7 +88,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         }),
       },
       { weight: 2, arbitrary: fc.record({ club: fc.constantFrom(...clubs), count: fc.integer({ min: 1, max: 9 }) }) },
-      // Written earlier, by a transaction that ends only now.
+      // These rows were written earlier, by a transaction that ends only now.
       { weight: 1, arbitrary: fc.record({ club: fc.constantFrom(...clubs), agoMs: fc.constantFrom(10, 900, 5_000) }) },
       { weight: 1, arbitrary: fc.constant('a relay dies' as const) },
     );

@@ -1,4 +1,4 @@
-/** How processes end, and their exit codes. */
+/** Tests how processes end, and their exit codes. */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

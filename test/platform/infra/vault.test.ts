@@ -78,7 +78,7 @@ describe('seal and open', () => {
     expect(createVault(other, { former: [key] }).open(sealed, 'id')).to.equal('text');
   });
 
-  describe('fixed values', () => {
+  describe('with fixed values', () => {
     const fixed = new Secret(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
     const reader = createVault(fixed);
 

@@ -27,7 +27,7 @@ export async function overagesOf(clubId: Id): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-/** @throws Error if there is none */
+/** @throws Error if the add-on does not exist */
 export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(`SELECT * FROM add_ons WHERE id = $1`, [id]);

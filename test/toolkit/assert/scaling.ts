@@ -3,7 +3,7 @@ import { expect } from 'chai';
 
 /** The growth of sizes. It is small, so that exponential work shows before it takes hours. */
 const step = 1.25;
-/** Much more time than linear work needs for such inputs, and much less than the time limit of a test. */
+/** This time is much longer than linear work needs for such inputs, and much shorter than the time limit of a test. */
 const guardMs = 2_000;
 const factor = 16;
 /** Linear work takes 16 times as long, quadratic work 256 times. This limit lies in between. */

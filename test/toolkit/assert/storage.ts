@@ -2,7 +2,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** `kind bytes files held` of each kind that is not empty. */
+/** One text `kind bytes files held` for each kind that is not empty. */
 type Sums = string[];
 
 const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;

@@ -82,11 +82,11 @@ interface EnrollmentOptions {
   deliveryId?: Id;
   cohortId?: Id | null;
   source?: EnrollmentSource;
-  /** The purchase or the subscription, for these two sources. */
+  /** The id of the purchase or subscription, if the enrollment comes from one of these two sources. */
   originId?: Id | null;
   startsAt?: Date;
   endsAt?: Date | null;
-  /** The enrollment was revoked a moment ago, for this reason. */
+  /** The reason of the revocation. The enrollment was revoked a moment ago. */
   revoked?: RevocationReason;
 }
 

@@ -1,11 +1,11 @@
 /** PDFs written by hand, with structures that PDF libraries do not write. */
 
 export interface HandPage {
-  /** The operators of its content. */
+  /** The operators of the page's content. */
   content: string;
-  /** Entries of its dictionary beside the usual ones. */
+  /** Further entries of the page's dictionary, beside the usual entries. */
   entries?: string;
-  /** Entries of its resources beside the font F1, which is Helvetica. */
+  /** Further resources of the page, beside the font F1, which is Helvetica. */
   resources?: string;
 }
 

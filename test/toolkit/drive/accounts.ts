@@ -17,7 +17,7 @@ interface Account {
 
 export interface AccountKind {
   name: 'student' | 'administrator';
-  /** The beginning of the paths of its credential operations. */
+  /** The beginning of the paths of the account's credential operations. */
   paths: string;
   /** The property of a session's record that names its owner. */
   subject: 'student' | 'administrator';

@@ -28,7 +28,7 @@ interface Answering {
     scripts: Script | readonly Script[],
     options?: StepOptions & { question?: TestQuestion },
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
-  /** The endings of answers in this test. */
+  /** The reports about the answers that have ended in this test. */
   ended: AnswerReport[];
   notifications(): number;
 }

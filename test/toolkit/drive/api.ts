@@ -103,7 +103,10 @@ export async function call(method: string, path: string, options: Call = {}): Pr
   return callAt(`http://127.0.0.1:${port}`, method, path, options);
 }
 
-/** Calls an API at another address. @param onAnswer called with the answer before it is checked against the contract */
+/**
+ * Calls an API at another address. @param onAnswer a function that is called with the answer, before the answer is checked against the
+ * contract
+ */
 export async function callAt(
   base: string,
   method: string,

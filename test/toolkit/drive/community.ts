@@ -20,7 +20,7 @@ export function communityOf({ clubId }: { clubId: Id }, { token }: { token: stri
   };
 }
 
-/** An administrator's calls. @param token by default the owner's */
+/** An administrator's calls. @param token the caller's token; by default the owner's token */
 export function keepingSpacesOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   const at = '/community/spaces';
@@ -95,7 +95,7 @@ export function talkingOf(clubId: Id, token: string) {
   };
 }
 
-/** A moderator's calls. @param token by default the owner's */
+/** A moderator's calls. @param token the caller's token; by default the owner's token */
 export function moderatingOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   return {

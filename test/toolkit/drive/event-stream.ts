@@ -45,7 +45,7 @@ export function closeStreams(): void {
   for (const response of open) response.destroy();
 }
 
-/** @returns when the headers have arrived */
+/** @returns the client of the stream, as soon as the headers have arrived */
 export async function openStream({ base, method, path, token, body }: StreamCall): Promise<EventClient> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -45,7 +45,7 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
-  // The begin of a session; if it also has an end, the example's value stays.
+  // The begin of a session. If the example also has an end, the example's value stays.
   starts_at: (example) =>
     'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),

@@ -81,7 +81,7 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
-/** Sends the bytes as the descriptor says. @returns the status of the last answer: 200 of `put`, 204 of `tus` */
+/** Sends the bytes as the descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
 export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   if (upload.method === 'put') return put(upload, bytes);
   const created = await beginUpload(upload, bytes.length);
@@ -89,7 +89,7 @@ export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   return (await sendPiece(upload, created.headers.get('location') ?? '', bytes)).status;
 }
 
-/** Creates a resumable upload. @param headers added to the usual headers, or replacing them */
+/** Creates a resumable upload. @param headers headers that are added to the usual headers, or replace them */
 export const beginUpload = (
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   length: number,

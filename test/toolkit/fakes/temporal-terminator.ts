@@ -6,11 +6,11 @@ import type net from 'node:net';
 import type { Authority } from '../../../dev/stack/certificates.ts';
 
 export interface TerminatorOptions {
-  /** Host and port of the server behind it. */
+  /** Host and port of the server behind the proxy. */
   readonly to: string;
-  /** The certificate authority that signed its certificate. */
+  /** The certificate authority that signed the proxy's certificate. */
   readonly authority: Authority;
-  /** The names in its certificate. */
+  /** The names in the proxy's certificate. */
   readonly hosts?: readonly string[];
   /** The certificate authority of accepted clients. If absent, clients need no certificate. */
   readonly clientsOf?: Authority;

@@ -49,7 +49,7 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
-  /** Its lease has expired, so another worker may have started it again. */
+  /** The attempt's lease has expired, so another worker may have started the attempt again. */
   stalled: boolean;
   reply(reply: Reply): Promise<void>;
   /** The worker dies before the answer, and the lease of the attempt expires. */
@@ -74,7 +74,7 @@ export class WebhookEngine {
   losing = false;
   /** The engine leaves facts and wakes in the queue. */
   relayAway = false;
-  /** Whether a wake was lost. If none was lost, the sweeper has nothing to do. */
+  /** Whether a wake was lost. If no wake was lost, the sweeper has nothing to do. */
   lossy = false;
   readonly clubId: Id;
 

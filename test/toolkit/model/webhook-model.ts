@@ -38,7 +38,7 @@ export interface ModelAttempt {
   /** The index in the sequence at which the attempt began. */
   moment: number;
   onSchedule: boolean;
-  /** Whether the gate released it while the endpoint was throttled. */
+  /** Whether the gate released the delivery while the endpoint was throttled. */
   admitted: boolean;
   /** Whether the worker of the attempt died or counts as dead. */
   cutOff: boolean;
@@ -127,7 +127,7 @@ export class WebhookModel {
     });
   }
 
-  /** The body is about to be sent, or would be sent if the attempt with its number had not been interrupted too often. */
+  /** The engine is about to send the body, or would send it if the attempt with this number had not been interrupted too often. */
   began(id: Id, kind: Kind, now: number): ModelAttempt {
     const delivery = this.delivery(id);
     const endpoint = this.endpoint(delivery.endpointId);

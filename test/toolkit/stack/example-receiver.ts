@@ -67,11 +67,11 @@ export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Exam
 export interface RunningExample {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** The number of times that it handled the message so far. */
+  /** The number of times that the receiver has handled the message so far. */
   timesHandled(eventId: string): number;
-  /** Resolves once it has handled the message. @throws Error after 5 s */
+  /** Resolves when the receiver has handled the message. @throws Error after 5 s */
   untilHandled(eventId: string): Promise<void>;
-  /** Resolves with its exit code, or `null` if a signal ended it. */
+  /** Resolves with the exit code of the receiver, or `null` if a signal ended it. */
   stop(): Promise<number | null>;
 }
 

@@ -66,7 +66,7 @@ export function useTemporal(): () => Client {
 
 /** A worker process as an operator sees it. */
 export interface ObservedWorker {
-  /** Whether it accepts work, by /readyz. */
+  /** Whether the worker accepts work, by /readyz. */
   ready(): Promise<boolean>;
   /** The value of this metric in /metrics, summed over its labels; 0 if absent. */
   metric(name: string): Promise<number>;

@@ -27,7 +27,7 @@ const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('connections to receivers', () => {
+describe('the pool of connections to receivers', () => {
   let authority: Authority;
   const running: ({ stop(): Promise<void> } | { close(): Promise<void> })[] = [];
 
@@ -70,7 +70,7 @@ describe('connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('allow all simultaneous attempts of a process, on both lanes', () => {
+  it('allows all simultaneous attempts of a process, on both lanes', () => {
     const direct = 900; // The maximum of WEBHOOK_DIRECT_ATTEMPTS.
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);

@@ -151,7 +151,7 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** The registered URL, and the stored and displayed URL that requests use. */
+/** Pairs of a registered URL and the URL that is stored, displayed and used by requests. */
 const accepted: readonly (readonly [text: string, shownUrl: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],
@@ -325,7 +325,7 @@ describe('the address check on each connection (DEL-7)', () => {
     authority = await makeAuthority();
   });
 
-  it('refuses on connecting each spelling that registration refuses', async () => {
+  it('refuses a connection to each spelling that registration refuses', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });

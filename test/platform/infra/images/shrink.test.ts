@@ -65,7 +65,7 @@ describe('shrinking an image', () => {
     });
   }
 
-  describe('is in sRGB', () => {
+  describe('of any color space', () => {
     const gray = (level: number) =>
       sharp({ create: { width: 8, height: 8, channels: 3, background: { r: level, g: level, b: level } } });
     const colored = (r: number, g: number, b: number) =>

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** Creates a student with an address hash under this key, from a release that had an address key. */
+  /** Creates a student of a release that had an address key. The address hash of the student is under this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -149,8 +149,8 @@ describe('the key vault at process start', () => {
     });
   });
 
-  describe('refuses, and names', () => {
-    it('reported problems', async () => {
+  describe('reported problems', () => {
+    it('name each column with values under a missing key', async () => {
       await hashedUnder(one);
       await buildSealedValues(await readVault(db, keysOf(one, three)));
       await reseals(keysOf(one, three));
@@ -188,7 +188,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name columns whose newest values open under no key, and store no lasting key, if no student exists', async () => {
+    it('name columns whose newest values no given key opens, if no student has a hash; no key is stored', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -210,7 +210,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name columns whose newest values open under no key, unless a value of another column opens', async () => {
+    it('name columns whose newest values no given key opens, unless a value of another column opens', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -225,7 +225,7 @@ describe('the key vault at process start', () => {
       expect(await problemsOf(keysOf(one))).to.deep.equal([]);
     });
 
-    it('ignore values of an old release that only by chance begin like a key id', async () => {
+    it('do not include values of an old release that only by chance begin like a key id', async () => {
       await hashedUnder(one);
       const vault = await readVault(db, keysOf(one));
       const { endpointId } = await buildSealedValues(vault);
@@ -309,7 +309,7 @@ describe('the key vault at process start', () => {
   });
 });
 
-/** Seals like a release before key ids, with this nonce. */
+/** Seals a text like a release that wrote no key ids, with this nonce. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));
@@ -317,7 +317,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** Seals like a release before key ids, with nonces that do or do not begin like a key id. */
+/** Seals texts like a release that wrote no key ids, with nonces that do or do not begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

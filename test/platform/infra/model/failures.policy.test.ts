@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { failureOfStatus, failureOfType } from '../../../../platform/infra/model/failures.policy.ts';
 
-describe('failures of the model', () => {
-  it('treat 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
+describe('the classification of the model’s failures', () => {
+  it('treats 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
     const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
     expect(kinds(429, 529)).to.deep.equal(['overloaded']);
     expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);
     expect(kinds(400, 401, 402, 403, 404, 413, 422)).to.deep.equal(['rejected']);
   });
 
-  it('map the type of an error event to a failure', () => {
+  it('maps the type of an error event to a failure', () => {
     const kinds = {
       overloaded_error: 'overloaded',
       rate_limit_error: 'overloaded',

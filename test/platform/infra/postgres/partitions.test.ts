@@ -133,7 +133,7 @@ describe('partitions', () => {
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 1 });
     });
 
-    it('are not dropped, and are dropped later', async () => {
+    it('stay, and a later try drops them', async () => {
       await preparePartitions(db, byId, now);
       const names = ['parts_by_id_20261123', 'parts_by_id_20261130'];
       await withOpenTransaction(

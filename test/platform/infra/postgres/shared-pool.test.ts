@@ -6,7 +6,7 @@ import { createShares } from '../../../../platform/infra/postgres/shared-pool.ts
 
 const second = 1_000;
 
-describe('fair shares of the connection pool (ENG-17)', () => {
+describe('the fair sharing of the connection pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 

@@ -14,7 +14,7 @@ const tz = process.versions['tz'];
 const advice = `No result depends on it: the service counts days and months by Node's zones (${tz}). Your own queries may give other results. Update the older of the two: Node with its next release, or by NODE_ICU_DATA; Postgres by the package tzdata of its machine, and a restart.`;
 const nothing: ZoneReport = { unknownHere: [], unknownThere: [], differing: [] };
 
-describe('the time zones of Node and of Postgres (DEC-154)', () => {
+describe('the comparison of the time zones of Node and of Postgres (DEC-154)', () => {
   /** Clubs only in these zones. */
   async function compared(zones: readonly string[], now: string): Promise<ZoneReport> {
     const source = await testDatabase();
@@ -28,24 +28,24 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
     return compareZones({ ...database, url: new Secret(url) }, new Date(now));
   }
 
-  it('report the first instant at which a zone differs, which is the clock change itself', async () => {
+  it('reports the first instant at which a zone differs, which is the clock change itself', async () => {
     // Postgres treats CET as an abbreviation without summer time.
     const { differing } = await compared(['CET', 'Asia/Tokyo'], '2026-02-10T12:00:00Z');
     expect(differing).to.deep.equal([{ zone: 'CET', at: new Date('2026-03-29T01:00:00Z'), here: 7_200, there: 3_600 }]);
   });
 
-  it('are equal if both agree over years, with clock changes in either half of the year', async () => {
+  it('finds no difference if both agree over years, with clock changes in either half of the year', async () => {
     const zones = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/New_York', 'Asia/Kolkata', 'Pacific/Chatham'];
     expect(await compared(zones, '2018-02-10T12:00:00Z')).to.deep.equal(nothing);
   });
 
-  it('distinguish a zone unknown to Node from a zone unknown to Postgres', async () => {
+  it('distinguishes a zone unknown to Node from a zone unknown to Postgres', async () => {
     // Postgres reads a file of this name if it exists. Node does not know the name.
     const { unknownHere, unknownThere, differing } = await compared(['Mars/Olympus', 'UTC'], '2026-02-10T12:00:00Z');
     expect([unknownHere, unknownThere, differing]).to.deep.equal([['Mars/Olympus'], ['Mars/Olympus'], []]);
   });
 
-  it('report differing zones with the consequence and the remedy; name 20 zones, and count the others', () => {
+  it('reports differing zones with the consequence and the remedy; names 20, and counts the others', () => {
     const at = new Date('2027-02-07T02:00:00Z');
     const one = { zone: 'Africa/Casablanca', at, here: 3_600, there: 0 };
     const line = 'Africa/Casablanca: from 2027-02-07 on, at the latest, Node shows UTC+1, and Postgres UTC+0.';
@@ -61,7 +61,7 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
     expect(remarksOn(nothing)).to.deep.equal([]);
   });
 
-  it('report a zone in use that Node does not know as a mistake', () => {
+  it('reports as a mistake that Node does not know a zone in use', () => {
     expect(mistakesIn({ ...nothing, unknownHere: ['Mars/Olympus'] })).to.deep.equal([
       `Node (time zones ${tz}) does not know Mars/Olympus, which clubs or mentorships use. Their days and months are counted in UTC. Run a Node version that knows these zones, or choose another zone there.`,
     ]);

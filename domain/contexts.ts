@@ -99,7 +99,7 @@ export interface RetentionJob {
 /**
  * Commits the consequences of facts. Safe to repeat: if a relay dies before it removes the facts, the facts are passed again.
  * @returns the result for each fact
- * @throws errorerror. The error does not say which fact caused it, so the caller must then pass each fact alone
+ * @throws an error of any fact. The error does not say which fact caused it, so the caller must then pass each fact alone
  */
 export type FactConsumer = (
   db: Database,

@@ -13,7 +13,7 @@ type Kind = 'assignment' | 'assignment_review';
 
 /**
  * Replaces the list of files of a record. The caller holds the lock of the record.
- * @throws DomainError not_found (a file), media_archived
+ * @throws DomainError not_found (no such file), media_archived
  */
 export async function attach(
   tx: Transaction,

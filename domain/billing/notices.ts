@@ -22,7 +22,7 @@ const toleranceSeconds = 300;
 
 /**
  * Verifies and records a notice. The function parses the bytes only after it has verified their signature.
- * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but not an event)
+ * @throws DomainError not_configured, signature_invalid, malformed_request (the notice is signed, but is not an event)
  */
 export async function receiveBillingEvent(
   deps: BillingEventDeps,

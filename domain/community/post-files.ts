@@ -16,7 +16,7 @@ import type { Voice } from './voices.ts';
 /**
  * Sets the files of a post, in their order. The caller holds the lock of the post, and of the student if a student wrote the post. A
  * student's file that the post does not show any more counts as unsent again.
- * @throws DomainError invalid_file (for students), not_found, media_archived (for administrators)
+ * @throws DomainError invalid_file for a student; not_found or media_archived for an administrator
  */
 export async function setPostFiles(
   tx: Transaction,

@@ -137,7 +137,7 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
   return format;
 }
 
-/** @returns such as `Central European Time`; the IANA name if the language has no name for the zone */
+/** @returns a name such as `Central European Time`; the IANA name if the language has no name for the zone */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
   // For a date around a clock change, the name would also contain the country.

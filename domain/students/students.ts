@@ -29,7 +29,7 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
 /**
  * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
  * the address becomes this account, with the new name (DEC-62).
- * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
+ * @throws DomainError not_found (no such delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
   { db, vault, storage }: StudentDeps,

@@ -31,7 +31,7 @@ const charactersAToken = 3;
  * half.
  */
 const bytesAToken = 2;
-/** Used for passages, because their language is unknown. */
+/** The characters per token of passages, whose language is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */

@@ -59,7 +59,10 @@ export interface Supposed {
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @throws DomainError invalid_request (a field of another kind, a step without an e-mail, a time too far away), not_found (an id) */
+/**
+ * @throws DomainError invalid_request (a field belongs to another kind, a step sends no e-mail, or a time is too far away), not_found (no
+ *   such id)
+ */
 export async function readSupposed(
   db: Queries,
   clubId: Id,

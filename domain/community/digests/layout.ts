@@ -106,7 +106,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** Empty if the account was deleted. */
+  /** The name of the author. Empty if the account was deleted. */
   author: string;
   time: string;
 }

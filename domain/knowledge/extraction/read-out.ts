@@ -44,7 +44,7 @@ export interface PageOptions {
   pages?: readonly number[] | undefined;
 }
 
-/** @param bytes stored WebVTT @throws Unreadable too_large, file_corrupt */
+/** @param bytes the subtitles as stored, in WebVTT @throws Unreadable too_large, file_corrupt */
 export function readSubtitles(bytes: Uint8Array): ReadOut {
   const into = new SectionBuilder();
   try {

@@ -20,7 +20,7 @@ export interface IndexingDeps {
   extract: typeof extract;
   /** Reads scanned pages; undefined if the deployment has no OCR. */
   ocr: OcrDeps | undefined;
-  /** Called with each error that the source did not cause, before the next try, and with the outcome of each source. */
+  /** Receives the outcome of each source. Also receives each error that the source did not cause, before the next try. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** A point at which tests stop the process. */

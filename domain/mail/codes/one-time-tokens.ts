@@ -97,9 +97,9 @@ export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: B
 /** The stored columns of a token. */
 export interface IssuedToken {
   id: Id;
-  /** Null for a token of an old release, which had a single key. */
+  /** The id of the key of the token. Null for a token of an old release, which had a single key. */
   keyId: Buffer | null;
-  /** Null for a code. */
+  /** The hash of the token. Null for a code. */
   tokenHash: Buffer | null;
 }
 

@@ -160,7 +160,7 @@ async function searchLibrary(
 
 /**
  * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records still use it.
- * @throws DomainError not_found (the file, or the folder), invalid_request (a title without a letter)
+ * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter)
  */
 export async function updateMedia(
   deps: LibraryDeps,

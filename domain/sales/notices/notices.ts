@@ -25,7 +25,7 @@ export interface ReceivedNotice {
   /** The platform from the path, as it was typed. */
   platform: string;
   token: string;
-  /** Called only if the token is known. */
+  /** Reads the body of the request. It is called only if the token is known. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;

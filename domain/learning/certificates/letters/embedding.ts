@@ -8,8 +8,7 @@ export interface EmbeddedFont {
   readonly id: string;
   /**
    * A glyph has several codes if it shows different characters, so that PDF readers extract exactly the written text.
-   * @param width in ems
-   * @returns a code from 1
+   * @param width the width of the glyph, in ems @returns the code of the glyph, counted from 1
    */
   codeOf(glyph: number, text: string, width: number): number;
 }

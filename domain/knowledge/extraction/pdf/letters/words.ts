@@ -21,7 +21,7 @@ export function* hyphenatedWords(text: string): Generator<string> {
   }
 }
 
-/** @param texts of lines */
+/** @param texts the texts of lines */
 export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {

@@ -95,7 +95,7 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** Strict: refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
+/** This check is strict: it refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);

@@ -114,7 +114,9 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** Ends the process with a message if a component is missing and cannot be installed. For commands that need all of them. */
+/**
+ * Ends the process with a message if a component is missing and cannot be installed. Commands that need all components call this function.
+ */
 export async function requireComponents(): Promise<void> {
   try {
     await ensureComponents();

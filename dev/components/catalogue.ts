@@ -29,7 +29,7 @@ export interface Component {
   readonly sources: readonly Source[];
   /** The installation that makes one of the sources work. */
   readonly advice: readonly string[];
-  /** Why an executable on the PATH is unusable; undefined if it is usable. */
+  /** The reason why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
   /** Whether a freshly installed executable works on this machine. */
   check(executable: string): Promise<void>;

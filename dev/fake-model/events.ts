@@ -1,4 +1,7 @@
-/** The events of an answer in the order and the form of the service's stream (the provider's documentation: Streaming). */
+/**
+ * The events of an answer, in the order and the form of the service's stream. The provider describes them in the chapter "Streaming" of its
+ * documentation.
+ */
 import type { AnswerBlock, Cited } from './librarian.ts';
 import { searchResultsOf, type ModelRequest } from './request.ts';
 import type { Script, ScriptedCitation, StopReason } from './script.ts';

@@ -24,7 +24,7 @@ export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, by
 /**
  * @param club with the session that has reserved the file
  * @returns the file's id, once it is ready
- * @throws Problem if it fails
+ * @throws Problem if the file fails
  */
 export async function sendAndComplete(
   scene: Scene,

@@ -9,7 +9,7 @@ interface Folder {
   publicId: string;
 }
 
-/** Long enough to be cut in the middle. */
+/** The file is so long that its download can be cut in the middle. */
 const logbook = Buffer.from('Wind force four, the jib holds.\n'.repeat(30_000));
 
 /** @returns the published repository */

@@ -32,7 +32,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  // Reported even if our own program works, because the user may wonder why the installed program is not used.
+  // The reason is reported even if our own program works, because the user may wonder why the installed program is not used.
   const passOver = (words: string) => {
     tried.push(words);
     report(`${component.title}: ${words}; it is skipped`);

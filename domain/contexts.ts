@@ -92,7 +92,7 @@ export interface RetentionJob {
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** True if the job waits for another service. Such jobs run after all other jobs. */
+  /** Whether the job waits for another service. Such jobs run after all other jobs. */
   waitsForOthers?: true;
 }
 
@@ -122,9 +122,9 @@ export interface ContextParts {
   mails: MailKinds;
   /** For each kind of record that uses library files: its title, and whether the use still counts. */
   mediaUses: MediaUseRules;
-  /** Null if the context stores no data about students. */
+  /** Erases the data about a student. Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** Null if the context stores no addresses. */
+  /** Applies a new e-mail address. Null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];

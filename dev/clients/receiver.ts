@@ -34,7 +34,7 @@ export type Answer =
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** Called with each complete request and its number. If absent, the receiver answers 200. */
+  /** Decides the answer to each complete request, by the request and its number. If absent, the receiver answers 200. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
   /** A free port if absent. */
   readonly port?: number;

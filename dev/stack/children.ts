@@ -36,7 +36,7 @@ export interface Exit {
 
 export interface Child {
   readonly name: string;
-  /** Undefined only if the process could not be started; then `exited` rejects. */
+  /** The process id. Undefined only if the process could not be started; then `exited` rejects. */
   readonly pid: number | undefined;
   readonly exited: Promise<Exit>;
   /** Ends the process: the stop signal, then SIGKILL after the grace period. Resolves when it has ended. */

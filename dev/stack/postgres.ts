@@ -113,7 +113,7 @@ async function startServer(
   };
 }
 
-/** Created under another name first, so that an incomplete directory of a killed run never counts as complete. */
+/** Creates the data directory under another name first, so that an incomplete directory of a killed run never counts as complete. */
 async function initialize(
   initdb: string,
   data: string,

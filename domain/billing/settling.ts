@@ -14,7 +14,7 @@ import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payme
 
 export interface AddOnDeps {
   db: Database;
-  /** Undefined if the operator has not configured a processor. Pending add-ons then wait. */
+  /** The client of the payment processor. Undefined if the operator has not configured a processor. Pending add-ons then wait. */
   processor: PaymentProcessor | undefined;
 }
 

@@ -13,11 +13,15 @@ import { RefusalToPerson } from '../language/refusal.ts';
 
 export interface Reported {
   postId: Id;
-  /** Absent if the post itself is reported. */
+  /** The reported comment. Absent if the post itself is reported. */
   commentId?: Id;
 }
 
-/** Records a report. The caller holds the lock of the student. @returns the report as the student sees it @throws DomainError already_reported */
+/**
+ * Records a report. The caller holds the lock of the student.
+ * @returns the report as the student sees it
+ * @throws DomainError already_reported
+ */
 export async function insertReport(
   tx: Transaction,
   { clubId, studentId }: { clubId: Id; studentId: Id },

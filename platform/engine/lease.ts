@@ -112,7 +112,7 @@ interface Holding {
   everyMs: number;
   /** A further condition on the row. */
   still?: Sql;
-  /** Called at each renewal, even while Postgres is unavailable. */
+  /** Is called at each renewal, even while Postgres is unavailable. */
   onRenewal: () => void;
   /** Aborts when the process must stop. */
   stop: AbortSignal;

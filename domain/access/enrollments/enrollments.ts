@@ -33,7 +33,7 @@ export interface Grant {
   source: EnrollmentSource;
   /** The purchase or the subscription that is the source of the access; absent for any other source. */
   originId?: Id | undefined;
-  /** Absent if the cohort of the delivery applies. */
+  /** The requested cohort. Absent if the cohort of the delivery applies. */
   cohortId?: Id | undefined;
   /** The requested beginning. Absent if the access begins with the cohort, but not before now. */
   startsAt?: Date | undefined;

@@ -68,7 +68,7 @@ export type RunStep =
   | { done: true; outcome: RunStatus }
   | {
       done: false;
-      /** Unix milliseconds. Absent if the next step is due immediately. */
+      /** The time of the next step, in Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
       /** The position of the step in its version, from 1, the number of steps, and the step's kind. Shown in the Temporal UI. */
       number: number;

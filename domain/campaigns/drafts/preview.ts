@@ -119,7 +119,7 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** Absent if the e-mail has no preheader. The HTML contains the preheader too. */
+  /** The preheader, which the HTML contains too. Absent if the e-mail has no preheader. */
   preheader?: string;
   html: string;
   text: string;

@@ -93,13 +93,13 @@ interface Claimed extends Claim {
   clubId: Id;
   campaignId: Id;
   attemptCount: number;
-  /** Null if the administrator is not a member any more. */
+  /** The name of the recipient. Null if this administrator is not a member any more. */
   name: string | null;
   email: string | null;
   language: string | null;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
+/** The lease of a test mail. It is longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',

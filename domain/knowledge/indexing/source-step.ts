@@ -25,7 +25,7 @@ export interface IndexingDeps {
   onOutcome: (outcome: SourceOutcome) => void;
   /** A point at which tests stop the process. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** Another batch size, which tests use. */
+  /** The batch size of removals. Only tests set it. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';

@@ -86,7 +86,7 @@ function toned(nits) {
   return nits.map((light) => light * factor);
 }
 
-/** For a colour outside BT.709, each component becomes the nearest possible value, as in colour profiles. */
+/** Limits a component of a colour outside BT.709 to the nearest possible value, as colour profiles do. */
 const clipped = (light) => Math.min(1, Math.max(0, light));
 
 /**

@@ -21,7 +21,7 @@ export interface Resealed {
 }
 
 export interface ResealOptions {
-  /** Called after each batch with the column (`table.column`) and the number of resealed values. */
+  /** Receives the column (`table.column`) and the number of resealed values after each batch. */
   onResealed?: (column: string, count: number) => void;
   /** The size of a batch, in values. */
   batch?: number;

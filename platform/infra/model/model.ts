@@ -88,7 +88,7 @@ export interface Patience {
 }
 
 export interface ModelSettings {
-  /** Absent if the operator has not configured a model. */
+  /** The API key of the model's service. Absent if the operator has not configured a model. */
   apiKey: Secret | undefined;
   baseUrl: string;
 }

@@ -172,7 +172,7 @@ const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** Called when the connection has read the whole message, so the last byte may have been sent. */
+  /** Is called when the connection has read the whole message. From then on, the last byte may have been sent. */
   onWritten: () => void;
 }
 

@@ -46,7 +46,7 @@ class HtmlReader implements Visitor {
   /** For each open element, the action to run at its end. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** Undefined stands for a layout table, or for a table inside a cell that is read as text. */
+  /** The open tables. Undefined stands for a layout table, or for a table inside a cell that is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
   /**

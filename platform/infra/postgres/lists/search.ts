@@ -9,7 +9,7 @@ export interface SearchRules {
   readonly max: number;
   /** The number of newest records that are searched first. */
   readonly probe: number;
-  /** If this many of them match, the text is common. Reading further is then faster than the index. */
+  /** If at least this number of the newest records match, the text is common. Reading further is then faster than the index. */
   readonly common: number;
   /** The number of records that are read for a common text. */
   readonly walk: number;

@@ -118,9 +118,9 @@ export type CausedWorkflow = DeliveryRun;
 
 /** The parts of one context. */
 export interface ContextParts {
-  /** For each kind of mail that the context requests: the rows that the mail is about, and whether it may still be sent. */
+  /** The kinds of mail that the context requests: the rows that a mail of this kind is about, and whether the mail may still be sent. */
   mails: MailKinds;
-  /** For each kind of record that uses library files: its title, and whether the use still counts. */
+  /** The kinds of records that use library files: the title of a record, and whether its use still counts. */
   mediaUses: MediaUseRules;
   /** Erases the data about a student. Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;

@@ -72,7 +72,7 @@ function decideWait(placed: PlacedStep, { holds, now, deadline }: Seen): Decisio
 
 const day = 86_400_000;
 
-/** @returns the end of the wait at a step that the run enters; null if the step does not wait. Fixed on entry */
+/** @returns the end of the wait at a step, which is fixed when the run enters the step; null if the step does not wait */
 export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): Date | null {
   if (kind !== 'wait' || wait === undefined) return null;
   const { amount = 0, days = 0 } = wait;

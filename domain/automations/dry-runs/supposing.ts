@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** For each kind of fact: the field that names its subject, and its other fields. */
+/** The fields of each kind of fact: the field that names its subject, and the other fields. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },

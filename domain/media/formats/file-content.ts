@@ -32,7 +32,7 @@ export interface IdentifiedFile {
   height?: number;
   /** The duration, for audio and video. */
   durationMs?: number;
-  /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
+  /** Whether the container of a video says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
 }
 

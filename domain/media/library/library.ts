@@ -59,7 +59,7 @@ export interface LibraryFilter extends PageRequest {
   /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /** If true, only files that the reader marked as favorites. If false, only files that the reader did not mark. */
+  /** If true, the list has only files that the reader marked as favorites. If false, it has only files that the reader did not mark. */
   favorite?: boolean;
   /** A text to search in title and file name, without regard to case. */
   q?: string;

@@ -46,7 +46,7 @@ export interface ProcessingDeps {
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
-/** `removed`: the file was removed during the step. */
+/** The outcome `removed` means that the file was removed during the step. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =

@@ -6,7 +6,7 @@ export type StatementObserver = (text: string, values: readonly unknown[], name?
 let observer: StatementObserver | undefined;
 
 /**
- * Adds an observer. Only the tests call this function (test/statements/recording.ts).
+ * Sets the observer of statements. Only the tests call this function (test/statements/recording.ts).
  * @returns a function that sets the former observer again
  */
 export function observeStatements(added: StatementObserver): () => void {

@@ -121,7 +121,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // A copy, because the table is in the memory of HarfBuzz, which moves when it grows.
+  // This is a copy, because the table is in the memory of HarfBuzz, which moves when it grows.
   return new DataView(table.slice().buffer);
 }
 

@@ -128,7 +128,7 @@ export async function requireComponents(): Promise<void> {
 
 /**
  * Finds or installs every component at the same time.
- * @throws Problem with all failures together
+ * @throws Problem that reports all failures together
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

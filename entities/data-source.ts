@@ -100,7 +100,7 @@ export function createDataSource(
     applicationName,
     poolSize: database.poolSize,
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
-    connectTimeoutMS: database.connectWithinMs ?? 5_000, // a longer wait means that Postgres is down: fail, so that readiness reports it
+    connectTimeoutMS: database.connectWithinMs ?? 5_000, // a longer wait means that Postgres is down; after the failure, readiness reports it
     extra: {
       // If the server ends a connection before the pool hands it out, an error event without a listener would end the process. The
       // connection's next query fails anyway.

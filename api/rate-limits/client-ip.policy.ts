@@ -82,7 +82,7 @@ const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 /**
  * The network for limits that a single address or a single site must not use up (DEC-62).
  * @param ip an address from {@link clientIp}; any other text is returned unchanged
- * @returns in CIDR notation
+ * @returns the network in CIDR notation
  */
 export function networkOf(ip: string): string {
   const address = parse(ip);

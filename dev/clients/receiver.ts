@@ -46,7 +46,7 @@ export interface Receiver {
   readonly port: number;
   /** Oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly ReceivedRequest[]>;
   stop(): Promise<void>;
 }

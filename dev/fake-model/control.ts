@@ -6,7 +6,8 @@
  *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *
- * A rule without words is for all questions. The answer is 204, or 200 with JSON. A script that is not an object, or an unknown path, is refused.
+ * A rule without words is for all questions. The answer is 204, or 200 with JSON. A script that is not an object is refused, and so is an
+ * unknown path.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';

@@ -24,7 +24,7 @@ export function eventOf(data: { readonly type: string }, delta?: string): Stream
 }
 
 /**
- * @param id of the message @param answer the text blocks of the answer, which are cut when `max_tokens` is reached
+ * @param id the id of the message @param answer the text blocks of the answer, which are cut when `max_tokens` is reached
  * @returns every event from message_start to message_stop
  */
 export function eventsOf(

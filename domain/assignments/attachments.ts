@@ -34,7 +34,7 @@ export async function detachReviewsOf(tx: Transaction, studentId: Id): Promise<v
        AND submission.id = attempt.submission_id AND submission.student_id = ${studentId}`);
 }
 
-/** @returns by record: its files with signed addresses, the oldest first. A record without files is absent */
+/** @returns the files of each record with signed addresses, the oldest first. A record without files is absent */
 export async function presentAttached(
   db: Queries,
   storage: ObjectStore,

@@ -93,7 +93,7 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns when a waiting run looks again: at the end of the wait, or earlier if access begins or ends by time */
+/** @returns the time at which a waiting run looks again: the end of the wait, or an earlier time at which access begins or ends */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 

@@ -54,7 +54,7 @@ export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now
   await setUses(tx, clubId, { kind: 'post', id: postId }, []);
 }
 
-/** @returns for each post: its files with signed addresses. A student's files are in their order. A post without files is absent. */
+/** @returns the files of each post, with signed addresses. A student's files are in their order. A post without files is absent. */
 export async function presentPostFiles(
   db: Queries,
   storage: ObjectStore,

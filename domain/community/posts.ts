@@ -156,7 +156,11 @@ async function findRow(
   return row;
 }
 
-/** @param lock as in {@link findRow} @returns a post that the voice may read @throws DomainError not_found, not_entitled */
+/**
+ * @param lock the lock clause, as in {@link findRow}
+ * @returns a post that the voice may read
+ * @throws DomainError not_found, not_entitled
+ */
 export async function findVisiblePost(
   db: Queries,
   voice: Voice,

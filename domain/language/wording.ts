@@ -49,7 +49,7 @@ export function wordingIn(language: OfferedLanguage): Wording {
 type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, string | number>>) => string;
 
 /**
- * @param messages in ICU syntax
+ * @param messages the messages in ICU syntax
  * @returns a function that fills in the messages by the rules of the language. Values are isolated if they have the other writing direction
  */
 export function formatterOf<Key extends string>(

@@ -42,7 +42,7 @@ export async function folderIsFilled(scene: Scene, club: Club): Promise<Folder> 
   return { repositoryId: repository.id, publicId: repository.public_id };
 }
 
-/** @param club with a session of the student @throws Problem if the two parts differ from the archive */
+/** @param club the club, with a session of the student @throws Problem if the two parts differ from the archive */
 export async function archiveIsDownloaded(
   scene: Scene,
   { clubId, token }: Club,

@@ -86,7 +86,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 
 /**
  * Grants access by an administrator, who gets an error if the student has the access already.
- * @throws DomainError as `grantAccess`; already_enrolled
+ * @throws DomainError already_enrolled, and the errors of `grantAccess`
  */
 export async function grantByHand(
   tx: Transaction,

@@ -165,7 +165,7 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // the renditions, and the rest of an upload that is smaller than a part
+    await storage.removeUnder(`${key}.`); // removes the renditions, and the rest of an upload that is smaller than a part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;

@@ -99,7 +99,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  const tailBytes = pieceBytes - (sizeBytes % 2); // so that a unit of two bytes is not cut
+  const tailBytes = pieceBytes - (sizeBytes % 2); // the tail begins at an even offset, so no unit of two bytes is cut
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 

@@ -111,7 +111,7 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
       if (deleted === 0) throw notFound('folder');
     })
     .catch((error: unknown) => {
-      const isNotEmpty = sqlStateOf(error) === '23503'; // a foreign key
+      const isNotEmpty = sqlStateOf(error) === '23503'; // the code of a violated foreign key
       throw isNotEmpty
         ? new DomainError('folder_not_empty', 'The folder contains files or folders. Move them out first.')
         : error;

@@ -18,7 +18,7 @@ const lookEveryMs = 1_000;
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
-  if (!(await hasProcesses(db))) return; // an empty database
+  if (!(await hasProcesses(db))) return; // the database is empty
   const appliedNames = new Set(
     (await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name),
   );

@@ -21,7 +21,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // enough to find 1,000 records if one of 30 records matches
+  walk: 40_000, // this is enough to find 1,000 records if one of 30 records matches
   walkWithoutIndex: 10_000,
 };
 

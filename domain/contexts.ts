@@ -85,7 +85,10 @@ export type ChangeEmail = (
   change: { clubId: Id; studentId: Id; before: string; after: string },
 ) => Promise<void>;
 
-/** Removes one batch of expired rows, or adds up one batch of changes. Safe to repeat, and to run twice at the same time. */
+/**
+ * Removes one batch of expired rows, or adds up one batch of changes. It is safe to repeat this function, and to run it twice at the same
+ * time.
+ */
 export interface RetentionJob {
   /** @returns the number of changed rows of each kind, and whether more rows may be due now */
   run: (

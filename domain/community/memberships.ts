@@ -72,7 +72,8 @@ export async function joinSpace(
 }
 
 /**
- * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. Safe to repeat.
+ * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. It is safe to repeat this
+ * function.
  * @returns the space as it is after leaving
  * @throws DomainError not_found if the student does not see the space and was never a member
  */

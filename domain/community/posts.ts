@@ -275,7 +275,10 @@ export const othersCommented = sql`EXISTS (
    WHERE comment.post_id = post.id AND comment.state <> 'deleted'
      AND (comment.student_id, comment.administrator_id) IS DISTINCT FROM (post.student_id, post.administrator_id))`;
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (the student has no access, or is not a member) */
+/**
+ * Adds a reaction to a post. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
+ */
 export async function reactToPost(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -293,7 +296,10 @@ export async function reactToPost(
   return readPost(db, storage, voice, sql`written.id = ${id}`);
 }
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (the student has no access) */
+/**
+ * Removes the voice's reaction to a post. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access)
+ */
 export async function takeBackReactionToPost(
   { db, storage }: MediaDeps,
   voice: Voice,

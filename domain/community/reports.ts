@@ -92,7 +92,7 @@ function presentReport(row: RowOf<typeof reportColumns>): RecordOf<'CommunityRep
   };
 }
 
-/** Settles a report without an action. Safe to repeat. @throws DomainError not_found */
+/** Settles a report without an action. It is safe to repeat this function. @throws DomainError not_found */
 export async function dismissReport({ db }: DatabaseDeps, clubId: Id, reportId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await tx.manager.exists(CommunityReport, { where: { id: reportId, clubId } }))) throw notFound('report');

@@ -159,7 +159,7 @@ async function erase(
 
 /**
  * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. Their uses of registration links are
- * given back. Safe to repeat, and to run twice at the same time.
+ * given back. It is safe to repeat this function, and to run it twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,

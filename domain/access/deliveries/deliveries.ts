@@ -182,7 +182,7 @@ export async function updateDelivery(
   });
 }
 
-/** Archives a delivery, so that it is not granted any more. Safe to repeat. @throws DomainError not_found */
+/** Archives a delivery, so that it is not granted any more. It is safe to repeat this function. @throws DomainError not_found */
 export async function archiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,

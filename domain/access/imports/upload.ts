@@ -30,7 +30,7 @@ type Bytes = AsyncIterable<Buffer>;
  * after an interrupted upload.
  * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
  * @throws DomainError invalid_request (the header line is invalid, or the cohort of a delivery has ended), feature_not_in_plan, not_found
- *   and delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
+ *   or delivery_archived (for a delivery), too_many_imports, malformed_request or body_too_large (for the body)
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },

@@ -163,7 +163,7 @@ export async function updateLink(
   });
 }
 
-/** Revokes a link, so that it cannot be claimed any more. Safe to repeat. @throws DomainError not_found */
+/** Revokes a link, so that it cannot be claimed any more. It is safe to repeat this function. @throws DomainError not_found */
 export async function revokeLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,

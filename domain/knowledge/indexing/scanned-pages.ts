@@ -51,7 +51,7 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the combined reading. Also whether OCR must be tried again later, because the file did not cause the failure
+ * @returns the combined reading, and whether OCR must be tried again later because the file did not cause the failure
  * @throws the reason of the signal, and errors that the file did not cause
  */
 export async function readScannedPages(

@@ -291,7 +291,8 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // this client is used once, so that its measured clock difference affects no other client
+      // This client is used only once, because the clock difference that it measures must not affect other clients.
+      const own = new S3Client(clientConfig(storage));
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),

@@ -100,7 +100,8 @@ export interface RetentionJob {
 }
 
 /**
- * Commits the consequences of facts. Safe to repeat: if a relay dies before it removes the facts, the facts are passed again.
+ * Commits the consequences of facts. It must be safe to repeat the call: if a relay dies before it removes the facts, another relay passes
+ * the facts again.
  * @returns the result for each fact
  * @throws an error of any fact. The error does not say which fact caused it, so the caller must then pass each fact alone
  */

@@ -36,7 +36,7 @@ export interface Limiter {
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
    * Counts a try that may be taken back, such as a sign-in with the correct password ({@link Limiter.takeBack}). A refused try charges no
-   * other window, because the caller may not be the owner of the counter.
+   * other window, because the caller is perhaps not the owner of the counter.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;

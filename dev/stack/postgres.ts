@@ -86,7 +86,7 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without a locale, Postgres would use the locale of the environment, which may not exist.
+    // Without a locale, Postgres would use the locale of the environment, which perhaps does not exist.
     env: { ...process.env, LC_ALL: 'C' },
     // The server's user may be unable to reach our working directory.
     cwd: path.dirname(data),

@@ -26,7 +26,7 @@ export interface FanOutOptions extends FirstAttemptLanes {
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint for the limits of local first attempts; absent if the attempt may not run in the relay's process. */
+  /** The endpoint for the limits of local first attempts; absent if the attempt must not run in the relay's process. */
   localAttemptAt?: Id;
   /** The claim of the first attempt, which already has a permit. */
   claimed?: ClaimedDelivery;

@@ -19,8 +19,8 @@ export interface DayWindow {
 }
 
 /**
- * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not
- * open on that day.
+ * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so a window
+ * perhaps does not open on that day.
  */
 const daysSearched = 3;
 

@@ -132,7 +132,7 @@ export interface ObjectStore {
   endUploads(key: string): Promise<void>;
   /**
    * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
+   * @returns whether the rules have changed @throws the error of the store, for example if our key has no permission to set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;

@@ -45,7 +45,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, with one exception
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, except the pages of previews
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),

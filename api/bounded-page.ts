@@ -53,5 +53,5 @@ function shortened(name: string, value: unknown, limit: (typeof limits)[number])
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
 }
 
-/** Never splits a surrogate pair. */
+/** Cuts a text without splitting a surrogate pair. */
 const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

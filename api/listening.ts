@@ -6,7 +6,7 @@ const drainMs = 15_000;
 /** The interval at which idle connections are closed during a stop. */
 const idleCheckMs = 50;
 
-/** @param port 0 for any free port @returns the port */
+/** @param port the port; 0 means any free port @returns the port */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -6,11 +6,11 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Also aborts running scrapes, because their process ends. */
+  /** Stops the listener, and aborts running scrapes too, because their process ends. */
   stop(): Promise<void>;
 }
 
-/** @param config port 0 uses any free port @throws Error EADDRINUSE */
+/** @param config if the port is 0, the listener uses any free port @throws Error EADDRINUSE */
 export async function openMetricsListener({
   host,
   metricsPort,
@@ -18,7 +18,7 @@ export async function openMetricsListener({
   host: string;
   metricsPort: number;
 }): Promise<MetricsListener> {
-  const headers = secureHeadersOf('http://metrics'); // inside the operator's network
+  const headers = secureHeadersOf('http://metrics'); // the listener is inside the operator's network
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>
       response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);

@@ -47,7 +47,7 @@ export interface Deps extends AddressedDeps {
   /** Receives notices of sales platforms. */
   receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
-    /** Undefined unless the operator has configured billing. */
+    /** The client of the payment processor. Undefined unless the operator has configured billing. */
     processor: PaymentProcessor | undefined;
   };
 }
@@ -90,7 +90,7 @@ export interface OperationRequest<Op extends OperationId> {
   /** The time when the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges the club for the change of a student's call on its path (DEC-53). Does nothing for any other call. @throws
+   * Charges the club for a change that a student's call makes on a path of the club (DEC-53). Any other call is not charged. @throws
    * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
@@ -106,7 +106,7 @@ export interface OperationRequest<Op extends OperationId> {
   administrator: { id: Id; role: Role };
 }
 
-/** Returns the body of the contract's success response. The contract defines the status. */
+/** A handler returns the body of the contract's success response. The contract defines the status. */
 export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
 /** A handler for each operation. A missing or extra handler stops the start of the process. */

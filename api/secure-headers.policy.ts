@@ -11,7 +11,10 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year. It excludes subdomains, because subdomains of the operator's domain may not belong to this service. */
+/**
+ * Browsers keep this rule for a year. It excludes subdomains, because subdomains of the operator's domain perhaps do not belong to this
+ * service.
+ */
 const strictTransportSecurity = 'max-age=31536000';
 
 /** Lets other sites include an answer in their pages: images of mails, and redirects to public files. */

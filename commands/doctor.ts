@@ -32,7 +32,7 @@ interface Check {
   readonly look: (note: (sentence: string) => void) => Promise<readonly string[]>;
 }
 
-/** All checks, in the order of their lines. */
+/** Returns all checks, in the order of their lines in the output. */
 function checksOf(config: Config): readonly Check[] {
   const { database, temporal, storage, api, mail } = config;
   const { taskQueues } = config.worker;
@@ -176,7 +176,7 @@ export async function examine(config: Config, say: (line: string) => void): Prom
   return isRight;
 }
 
-/** The command. The exit code is 1 if there is a mistake. */
+/** The command. Its exit code is 1 if a check finds a mistake. */
 export async function main(): Promise<void> {
   await runOnce('The doctor cannot begin', async () => {
     const isRight = await examine(readConfig(), (line) => process.stdout.write(`${line}\n`));

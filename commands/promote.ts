@@ -208,7 +208,7 @@ async function describe({ connection, namespace }: PromotionDeps) {
       return workerDeploymentInfo ?? undefined;
     } catch (error) {
       if (codeOf(error) === codes.notFound) return undefined; // No worker with a version has polled yet.
-      // The server's own worker answers this call. In a new namespace that worker may not run yet.
+      // The server's own worker answers this call. In a new namespace that worker perhaps does not run yet.
       if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
       await sleep(lookEveryMs);
     }

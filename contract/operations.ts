@@ -22,7 +22,7 @@ export interface ContractParameter {
 
 /** The declaration of a body that is a file. */
 export interface FileBody {
-  /** Its media type, such as `text/csv`. */
+  /** The media type of the file, such as `text/csv`. */
   readonly type: string;
   /** The maximum size in bytes: `x-max-bytes`. */
   readonly maxBytes: number;
@@ -43,7 +43,7 @@ export interface ContractOperation {
   /** Roles that may call. Absent if every member of the club may call, or if roles have no meaning. */
   readonly roles?: readonly string[];
   readonly hasBody: boolean;
-  /** Whether a request without a body is malformed. */
+  /** Whether the operation requires a body. If so, a request without a body is malformed. */
   readonly requiresBody: boolean;
   /** The body is a file instead of JSON, and is read as it arrives. */
   readonly fileBody?: FileBody;

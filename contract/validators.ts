@@ -108,7 +108,7 @@ function ajvOverTheContract({
   return ajv.addSchema(document, documentId);
 }
 
-/** For responses, which are closed only in tests. Created at the first use. */
+/** The instance that checks responses as closed schemas, as only tests do. It is created at the first use. */
 let closedCheck: Ajv2020 | undefined;
 
 function compiled(ajv: Ajv2020, pointer: string): ValidateFunction {

@@ -26,7 +26,7 @@ const usage =
 /**
  * @param args the given arguments
  * @param locale the locale of the machine, as in `LANG`; the tour uses its language if the service supports it
- * @throws Problem names the unknown argument and the known arguments
+ * @throws Problem that names the unknown argument and the known arguments
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
   const {
@@ -52,5 +52,5 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** @param locale such as `pt_BR.UTF-8` @returns such as `pt-BR` */
+/** @param locale a locale such as `pt_BR.UTF-8` @returns a language tag such as `pt-BR` */
 const tagOf = (locale: string) => (locale.split(/[.@]/)[0] ?? '').replaceAll('_', '-');

@@ -1,7 +1,7 @@
 /**
  * Ensures that node_modules exists and is as new as package-lock.json. It is plain JavaScript without dependencies, for any Node from 20
- * on, because it runs before anything is installed. The scripts of package.json and temporal-dev.sh call it. It uses only syntax of Node 12,
- * which distributions still have. So an older Node can run it and print the message that refuses it.
+ * on, because it runs before anything is installed. The scripts of package.json and temporal-dev.sh call it. It uses only syntax of Node
+ * 12, which distributions still have. So an older Node can run it and print the message that refuses it.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -46,7 +46,8 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run` this uses the npm that runs the script, otherwise the npm on the PATH. Yarn and pnpm also set the variable.
+  // Under `npm run`, this code uses the npm that runs the script. Otherwise it uses the npm on the PATH. Yarn and pnpm also set the
+  // variable.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {

@@ -51,7 +51,7 @@ export function assetFiles(): string[] {
 }
 
 /**
- * @param directory of a build
+ * @param directory the directory of a build
  * @param lockFile the text that names every dependency with a hash of its content
  * @returns 16 hexadecimal digits from the names and contents of all files; times and modes do not count
  */

@@ -32,7 +32,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  // Reported even if our own program works, because the user may wonder why the installed program is not used.
+  // The reason is reported even if our own program works, because the user may wonder why the installed program is not used.
   const passOver = (words: string) => {
     tried.push(words);
     report(`${component.title}: ${words}; it is skipped`);
@@ -114,7 +114,9 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** Ends the process with a message if a component is missing and cannot be installed. For commands that need all of them. */
+/**
+ * Ends the process with a message if a component is missing and cannot be installed. Commands that need all components call this function.
+ */
 export async function requireComponents(): Promise<void> {
   try {
     await ensureComponents();
@@ -126,7 +128,7 @@ export async function requireComponents(): Promise<void> {
 
 /**
  * Finds or installs every component at the same time.
- * @throws Problem with all failures together
+ * @throws Problem that reports all failures together
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

@@ -85,21 +85,25 @@ export type ChangeEmail = (
   change: { clubId: Id; studentId: Id; before: string; after: string },
 ) => Promise<void>;
 
-/** Removes one batch of expired rows, or adds up one batch of changes. Safe to repeat, and to run twice at the same time. */
+/**
+ * Removes one batch of expired rows, or adds up one batch of changes. It is safe to repeat this function, and to run it twice at the same
+ * time.
+ */
 export interface RetentionJob {
   /** @returns the number of changed rows of each kind, and whether more rows may be due now */
   run: (
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** True if the job waits for another service. Such jobs run after all other jobs. */
+  /** Whether the job waits for another service. Such jobs run after all other jobs. */
   waitsForOthers?: true;
 }
 
 /**
- * Commits the consequences of facts. Safe to repeat: if a relay dies before it removes the facts, the facts are passed again.
+ * Commits the consequences of facts. It must be safe to repeat the call: if a relay dies before it removes the facts, another relay passes
+ * the facts again.
  * @returns the result for each fact
- * @throws errorerror. The error does not say which fact caused it, so the caller must then pass each fact alone
+ * @throws an error of any fact. The error does not say which fact caused it, so the caller must then pass each fact alone
  */
 export type FactConsumer = (
   db: Database,
@@ -118,13 +122,13 @@ export type CausedWorkflow = DeliveryRun;
 
 /** The parts of one context. */
 export interface ContextParts {
-  /** For each kind of mail that the context requests: the rows that the mail is about, and whether it may still be sent. */
+  /** The kinds of mail that the context requests: the rows that a mail of this kind is about, and whether the mail may still be sent. */
   mails: MailKinds;
-  /** For each kind of record that uses library files: its title, and whether the use still counts. */
+  /** The kinds of records that use library files: the title of a record, and whether its use still counts. */
   mediaUses: MediaUseRules;
-  /** Null if the context stores no data about students. */
+  /** Erases the data about a student. Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** Null if the context stores no addresses. */
+  /** Applies a new e-mail address. Null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];

@@ -79,7 +79,7 @@ export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUr
   directUrl ?? url;
 
 /**
- * @param options.patient true to use the direct address without timeouts. Migrations need this, because an index over millions of rows
+ * @param options.patient whether to use the direct address without timeouts. Migrations need this, because an index over millions of rows
  *   takes minutes without any traffic on the connection
  * @param options.reserved the number of connections of the pool that only the writing of records may use (ENG-18)
  * @param options.Pool replaces the driver's pool of connections
@@ -100,7 +100,7 @@ export function createDataSource(
     applicationName,
     poolSize: database.poolSize,
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
-    connectTimeoutMS: database.connectWithinMs ?? 5_000, // a longer wait means that Postgres is down: fail, so that readiness reports it
+    connectTimeoutMS: database.connectWithinMs ?? 5_000, // after a longer wait, the connection fails, and readiness reports it
     extra: {
       // If the server ends a connection before the pool hands it out, an error event without a listener would end the process. The
       // connection's next query fails anyway.

@@ -3,7 +3,7 @@ import type { QueryRunner } from 'typeorm';
 
 /**
  * Creates an extension if it does not exist yet.
- * @throws Error with instructions, if this Postgres does not have it or our role may not create it
+ * @throws Error with instructions if this Postgres does not have the extension, or if our role has no permission to create it
  */
 export async function requireExtension(queryRunner: QueryRunner, name: string): Promise<void> {
   await queryRunner.query(`CREATE EXTENSION IF NOT EXISTS "${name}"`).catch((error: unknown) => {

@@ -3,7 +3,7 @@
  * types by itself, but cannot run the decorators of the entities, so they are translated here. The translation and V8's compiled code are
  * cached in node_modules/.cache, if that is writable. A worker then loads in a third of the time.
  */
-import { cache } from './start.mjs'; // the first import, so that an older Node stops with its message
+import { cache } from './start.mjs'; // this is the first import, so that an older Node stops with its message
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';

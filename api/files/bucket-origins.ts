@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 /** The pause before the next try if the store does not answer. */
 const againMs = 60_000;
 
-/** Runs in the background until the store has answered. @param stopping ends it */
+/** Runs in the background until the store has answered. @param stopping the signal that ends this work */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,
@@ -35,7 +35,10 @@ export async function openBucketTo(
   }
 }
 
-/** The key may not set rules, the bucket does not exist, or the store does not support CORS rules. Another try would not change this. */
+/**
+ * The key has no permission to set rules, the bucket does not exist, or the store does not support CORS rules. Another try would not change
+ * this.
+ */
 function isRefusal(error: unknown): boolean {
   const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
   return (status >= 400 && status < 500) || status === 501;

@@ -41,7 +41,7 @@ export function declaredLength(context: Context, { purpose, mime }: OpenFile): n
 /**
  * Receives the file. Only one request writes at a time. A later request asks the earlier request to stop, because its connection may be
  * dead.
- * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached; the errors of the store
+ * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached, and the errors of the store
  */
 export async function receiveFile(
   { db, locks, storage }: SingleUploadDeps,

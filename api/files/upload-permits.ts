@@ -73,7 +73,7 @@ interface Holder extends Writer {
 }
 
 /**
- * @param clock in milliseconds
+ * @param clock returns the time in milliseconds
  * @param settings the bounds; the default is the bounds of resumable uploads
  */
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {

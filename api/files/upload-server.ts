@@ -129,7 +129,7 @@ function headerRefusal(status: number): DomainError {
   return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');
 }
 
-/** The refusals by the status that tus answers. All other statuses are internal errors. */
+/** For each status with which tus refuses a request, the code and the message of our answer. All other statuses are internal errors. */
 const codes: Readonly<Record<number, [ErrorCode, string]>> = {
   400: ['upload_ended', 'The upload is complete, or another request has replaced this one.'],
   404: ['not_found', 'There is no such upload, or it was not created.'],

@@ -1,4 +1,4 @@
-/** Finds the client's address from the connection of a request and the header of trusted proxies. */
+/** Finds the client's address in a request, from its connection and the header that trusted proxies set. */
 import { clientIp } from '../rate-limits/client-ip.policy.ts';
 import type { Context } from './context.ts';
 

@@ -2,8 +2,8 @@
 import type { ContractOperation, OperationId } from '../../contract/contract.ts';
 
 /**
- * Operations that also work outside their transaction, with the reason. Each of their transactions commits by itself, so what it wrote stays
- * if a later step fails.
+ * Operations that also work outside their transaction, each with the reason. Each of their transactions commits separately, so its changes
+ * stay if a later step fails.
  */
 const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['buyAddOn', 'The row exists before the payment processor charges for it.'],
@@ -16,7 +16,7 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['removeMedia', 'It erases the file from the store after the commit.'],
 ] as const);
 
-/** @returns whether everything that the operation writes commits once, at its end */
+/** @returns whether the operation makes all its changes in one transaction, which commits at the end */
 export function commitsOnce({ operationId, method, auth }: ContractOperation): boolean {
   return method !== 'get' && auth.length > 0 && !ownCommits.has(operationId);
 }

@@ -41,7 +41,7 @@ export interface ApiDeps {
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** Called if a handler has begun a second transaction, although its operation commits once. */
+  /** Is called if a handler has begun a second transaction, although its operation commits once. */
   onSecondTransaction: (operationId: string) => void;
   /** Whether the process runs: false after it was asked to stop. */
   accepting: () => boolean;

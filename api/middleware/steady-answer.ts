@@ -1,6 +1,6 @@
 /**
- * Answers to requests with an address leave at ticks, counted from their arrival (DEC-63). Known and unknown addresses need different
- * times, and the timing must not reveal the difference.
+ * Answers to requests that contain an e-mail address are sent only at ticks, counted from the arrival of the request (DEC-63). The work for
+ * a known and for an unknown address takes different times, and the timing must not reveal the difference.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';

@@ -13,7 +13,7 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
-/** Refusals that do not concern the link itself, which works later. */
+/** Refusals that do not concern the link itself. The link works again later. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',

@@ -27,7 +27,7 @@ export interface Call {
   readonly path: string;
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;
-  /** The owner of the session. Undefined without a session, and if the operation needs none. */
+  /** The owner of the session. Undefined if the caller has no session, or if the operation needs none. */
   readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
   /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;

@@ -82,7 +82,7 @@ const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 /**
  * The network for limits that a single address or a single site must not use up (DEC-62).
  * @param ip an address from {@link clientIp}; any other text is returned unchanged
- * @returns in CIDR notation
+ * @returns the network in CIDR notation
  */
 export function networkOf(ip: string): string {
   const address = parse(ip);
@@ -95,7 +95,7 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** Strict: refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
+/** This check is strict: it refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);

@@ -23,7 +23,7 @@ export interface Limiter {
    * Counts one call of a subject, and decides whether it may pass.
    * @param subject the club's id, the student's id or the counted address, which is stored as a keyed hash
    * @param now Unix milliseconds
-   * @throws CountersUnavailable CountersUnavailable when the counters are unreachable. At most one call a second waits, for half a second.
+   * @throws CountersUnavailable when the counters are unreachable. At most one call a second waits, for half a second.
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**
@@ -36,7 +36,7 @@ export interface Limiter {
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
    * Counts a try that may be taken back, such as a sign-in with the correct password ({@link Limiter.takeBack}). A refused try charges no
-   * other window, because the caller may not be the owner of the counter.
+   * other window, because the caller is perhaps not the owner of the counter.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;

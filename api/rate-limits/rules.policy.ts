@@ -137,8 +137,8 @@ export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, sc
 /**
  * All rows. If several rows match, the most specific row applies ({@link ruleFor}). The order has no meaning.
  *
- * - `GET /v1/auth/session` and its `DELETE` are exempt from the credential limit, because that row is for `POST`. The first is a read,
- * the second a write "elsewhere".
+ * - `GET /v1/auth/session` and `DELETE /v1/auth/session` are exempt from the credential limit, because that row is for `POST`. `GET` is a
+ * read, and `DELETE` is a write "elsewhere".
  * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it is a write "elsewhere". Plan changes come one by one from one
  * processor, which resends after a 429.
  */

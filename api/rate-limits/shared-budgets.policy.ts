@@ -31,16 +31,16 @@ const scopes = { admin: 'administrator', student: 'student', file: 'file' } as c
 export interface SharedBudget {
   /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;
-  /** The calls of the own budget that pass even if `pools` are used up. */
+  /** The number of the caller's own calls that pass even if the shared budgets (`pools`) are used up. */
   readonly share: number;
   /** The shared budgets. A call that finds one budget used up does not charge the following budgets. */
   readonly pools: readonly Budget[];
-  /** The calls of all callers that pass by their shares while `pools` are used up. */
+  /** The budget of the calls that pass by the shares of all callers while the shared budgets (`pools`) are used up. */
   readonly reserve: Budget;
 }
 
 /**
- * @param budget the club's
+ * @param budget the budget of the club
  * @param narrower a budget that callers of this kind share before they are charged to the club's budget
  */
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {

@@ -45,7 +45,7 @@ interface Counted {
 /**
  * Makes a sign-in within its limit: ten wrong passwords in a quarter of an hour for all unknown sources together, and ten for each known
  * device or network.
- * @throws DomainError rate_limited, also for an account that does not exist, and the errors of `signIn`
+ * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
   const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
@@ -66,7 +66,7 @@ export async function rememberNetwork(
 /**
  * Claims a code within the limits on wrong codes of a student and of an address.
  * @param studentId absent for a person who signs up
- * @throws DomainError rate_limited, also for valid codes, and the errors of `claim`
+ * @throws DomainError rate_limited (even if the code is valid), and the errors of `claim`
  */
 export async function tryCode<T>(
   limiter: Counting,
@@ -83,7 +83,7 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Always looked up, so that the time of the answer reveals nothing about the device.
+  // The device is always looked up, so that the time of the answer reveals nothing about it.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
@@ -95,7 +95,7 @@ function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** @param wrong the code of the error after which the try stays counted */
+/** @param wrong the error code of a wrong guess. Only after this error the try stays counted */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,

@@ -10,7 +10,7 @@ export function windowAt(now: number, windowSeconds: number): number {
 
 /**
  * @param now Unix milliseconds
- * @returns the `Retry-After` of a call at `now` that must wait for the window: whole seconds, rounded up, at least 1
+ * @returns the value of `Retry-After` for a call at `now` that must wait until the window begins: whole seconds, rounded up, at least 1
  */
 export function secondsUntilWindow(window: number, windowSeconds: number, now: number): number {
   return Math.max(1, Math.ceil((window * windowSeconds * 1_000 - now) / 1_000));

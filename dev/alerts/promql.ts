@@ -10,7 +10,7 @@ export interface Asked {
 }
 
 const keywords = new Set(['and', 'or', 'unless', 'bool', 'offset', 'inf', 'nan']);
-/** `by (a, b)`, `on ()`, `group_left (a)`: these contain labels, not series. */
+/** These clauses contain labels and not series: `by (a, b)`, `on ()`, `group_left (a)`. */
 const labelLists = /\b(by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
 /** @returns each use of a series, in the order of the text */

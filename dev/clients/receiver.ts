@@ -9,7 +9,7 @@ import type { Certificate } from '../stack/certificates.ts';
 import { host } from '../stack/ports.ts';
 
 export interface ReceivedRequest {
-  /** 1 for the first. */
+  /** The number of the request. The first request has the number 1. */
   readonly number: number;
   readonly method: string;
   readonly path: string;
@@ -34,7 +34,7 @@ export type Answer =
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** Called with each complete request and its number. If absent, the receiver answers 200. */
+  /** Decides the answer to each complete request, by the request and its number. If absent, the receiver answers 200. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
   /** A free port if absent. */
   readonly port?: number;
@@ -46,7 +46,7 @@ export interface Receiver {
   readonly port: number;
   /** Oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly ReceivedRequest[]>;
   stop(): Promise<void>;
 }

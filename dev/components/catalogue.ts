@@ -29,7 +29,7 @@ export interface Component {
   readonly sources: readonly Source[];
   /** The installation that makes one of the sources work. */
   readonly advice: readonly string[];
-  /** Why an executable on the PATH is unusable; undefined if it is usable. */
+  /** The reason why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
   /** Whether a freshly installed executable works on this machine. */
   check(executable: string): Promise<void>;
@@ -54,7 +54,7 @@ const ffmpegPackages = {
 
 /** The first Temporal server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** The oldest accepted release, about two years old. Older releases may not work with playwright-core. */
+/** The oldest accepted release, about two years old. Older releases perhaps do not work with playwright-core. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };

@@ -34,7 +34,7 @@ export function compiledRedis(download: Download): Source {
   };
 }
 
-/** A source that extracts the server for this platform from a Java package for tests. @param version of the package */
+/** A source that extracts the server for this platform from a Java package for tests. @param version the version of the package */
 export function mavenRedis(version: string): Source {
   const artifact = `com.github.codemonstur:embedded-redis:${version}`;
   return {

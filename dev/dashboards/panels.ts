@@ -4,7 +4,7 @@ export interface Panel {
   readonly title: string;
   /** A Grafana unit: `s`, `short`, `ops`. */
   readonly unit: string;
-  /** PromQL, and the names of its lines. */
+  /** The expressions in PromQL, each with the name of its line in the panel. */
   readonly queries: readonly (readonly [expr: string, legend: string])[];
 }
 

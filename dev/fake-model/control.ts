@@ -2,12 +2,12 @@
  * Controls the fake model from another process, on the same port beside the model's own path:
  *
  *     PUT    /control/next      [script, …]                          scripts for the next requests
- *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words, or for all without
- * words
+ *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words
  *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *
- * The answer is 204, or 200 with JSON. A script that is not an object, or an unknown path, is refused.
+ * A rule without words is for all questions. The answer is 204, or 200 with JSON. A script that is not an object is refused, and so is an
+ * unknown path.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';

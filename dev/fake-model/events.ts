@@ -1,4 +1,7 @@
-/** The events of an answer in the order and the form of the service's stream (the provider's documentation: Streaming). */
+/**
+ * The events of an answer, in the order and the form of the service's stream. The provider describes them in the chapter "Streaming" of its
+ * documentation.
+ */
 import type { AnswerBlock, Cited } from './librarian.ts';
 import { searchResultsOf, type ModelRequest } from './request.ts';
 import type { Script, ScriptedCitation, StopReason } from './script.ts';
@@ -21,7 +24,7 @@ export function eventOf(data: { readonly type: string }, delta?: string): Stream
 }
 
 /**
- * @param id of the message @param answer the text blocks of the answer, which are cut when `max_tokens` is reached
+ * @param id the id of the message @param answer the text blocks of the answer, which are cut when `max_tokens` is reached
  * @returns every event from message_start to message_stop
  */
 export function eventsOf(

@@ -38,7 +38,7 @@ export interface FakeModel {
   next(...scripts: readonly Script[]): void;
   /** Sets the rule, a function that chooses the script of each request; undefined removes the rule. */
   rule(rule: Rule | undefined): void;
-  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
   /** The number of connections that were opened so far. */
   connections(): number;

@@ -14,7 +14,7 @@ export const errorTypes = {
 
 export type RefusalStatus = keyof typeof errorTypes;
 
-/** The request is not valid for the service. */
+/** The error for a request that the service refuses. */
 export class Refusal extends Error {
   readonly status: RefusalStatus;
 

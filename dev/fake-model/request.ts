@@ -5,7 +5,7 @@
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
 
-/** Marks the end of a prefix that the cache stores. */
+/** A mark at a block: the cache stores the prefix that ends with this block. */
 export interface CacheControl {
   readonly type: 'ephemeral';
   readonly ttl?: '5m' | '1h';

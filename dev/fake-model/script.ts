@@ -54,7 +54,7 @@ export interface Script {
 
   /** Cuts the connection after this many events; 0 cuts it after the status. */
   readonly cutAfter?: number;
-  /** Also sends half of the next event before the cut. */
+  /** Whether half of the next event is also sent before the cut. */
   readonly cutInside?: boolean;
   /** Ends the response normally after this number of events, as if it were complete. */
   readonly endAfter?: number;

@@ -8,7 +8,7 @@ import type { SeenRequest } from './seen.ts';
 
 /**
  * @param script the instructions for the stream @param seen records the events that were sent
- * @returns once the stream has ended, or the client has closed it
+ * @returns a promise that resolves when the stream has ended, or when the client has closed it
  */
 export async function sendEvents(
   response: ServerResponse,

@@ -1,14 +1,16 @@
 /**
- * Generates three files of deploy/chart from the declarations in config.ts and the task queues: values.schema.json, README.md and a template.
- * Helm refuses misspelt values by the schema. The README lists every variable and its path in the values. The template lists the queues that
- * workers must serve.
+ * Generates three files of deploy/chart from the declarations in config.ts and the task queues: values.schema.json, README.md and a
+ * template. Helm refuses misspelt values by the schema. The README lists every variable and its path in the values. The template lists the
+ * queues that workers must serve.
  */
 import { variablesIn, type Declarations, type Variable } from '../../platform/infra/variables.ts';
 import { taskQueues } from '../../platform/engine/workflow-types.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Variables that the chart sets itself, with the path of their value. A fixed variable has none, because a port or a mount depends on it. */
+/**
+ * Variables that the chart sets itself, with the path of their value. A fixed variable has none, because a port or a mount depends on it.
+ */
 export const setByChart: Readonly<Record<string, string | undefined>> = {
   API_HOST: undefined,
   API_PORT: undefined,
@@ -22,7 +24,7 @@ export const setByChart: Readonly<Record<string, string | undefined>> = {
   MEDIA_WORK_DIRECTORY: undefined,
 };
 
-/** Also required in a cluster, because their defaults are for a development machine. */
+/** Variables that are also required in a cluster, because their defaults are for a development machine. */
 const neededInCluster = ['PUBLIC_URL', 'FILES_URL', 'TEMPORAL_ADDRESS', 'MAIL_FROM', 'CLASSROOM_URL', 'DASHBOARD_URL'];
 
 const isNeeded = ({ name, isRequired }: Variable<unknown>): boolean => isRequired || neededInCluster.includes(name);

@@ -49,7 +49,7 @@ ${texts.join('\n')}`;
 
 const lineLength = 118;
 
-/** @returns Returns lines of a comment that break between words. */
+/** @returns the lines of a comment, which break only between words */
 function wrapped(text: string): string[] {
   const lines: string[] = [];
   let line = '#';

@@ -67,7 +67,7 @@ function sectionOf({ suite, command, ceilings, limits, runs }: SuiteFigures): st
 
 const numberText = (value: number | undefined): string => value?.toLocaleString('en-US') ?? '';
 
-/** @returns the unit; empty if the name contains it or the figure has none */
+/** @returns the unit of a figure; empty if the figure has no unit, or if its name contains the unit */
 function unitText({ name, unit }: Figure): string {
   const isInName = name.split(/[ :,]+/).includes(unit);
   return isInName || unit === 'number' ? '' : unit;

@@ -28,7 +28,7 @@ export interface Summary {
 
 export interface Message extends Summary {
   readonly text: string;
-  /** Absent if the message has only text. */
+  /** The HTML of the message. Absent if the message has only text. */
   readonly html?: string;
   /** Headers by name in lower case. If a header occurs several times, its last value. */
   readonly headers: Readonly<Record<string, string>>;

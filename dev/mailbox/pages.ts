@@ -120,7 +120,7 @@ function time(iso: string): string {
   return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Escaped text with clickable addresses. */
+/** Returns the text as HTML: escaped, and with clickable addresses. */
 function linked(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']+)/)

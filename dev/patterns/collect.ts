@@ -44,7 +44,7 @@ export function patternsIn(file: string, text: string): Found {
   return found;
 }
 
-/** @param literal such as `/a+/g` */
+/** @param literal a regular expression such as `/a+/g` */
 function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
   const end = literal.lastIndexOf('/');
   return { source: literal.slice(1, end), flags: literal.slice(end + 1) };

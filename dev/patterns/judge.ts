@@ -4,7 +4,7 @@ import type { Pattern } from './collect.ts';
 /** A long time limit for busy machines. recheck decides most patterns in milliseconds, and the slowest in some seconds. */
 const timeoutMs = 120_000;
 
-/** @returns why the pattern may not stay; undefined for a pattern that is linear in the length of every text */
+/** @returns the reason why the pattern must not stay; undefined for a pattern that is linear in the length of every text */
 export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
   process.env['RECHECK_BACKEND'] = 'pure'; // This checker works equally on every platform, without an external program.
   const { checkSync } = await import('recheck');

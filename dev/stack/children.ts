@@ -12,7 +12,7 @@ export interface ChildOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment; if absent, the environment of this process. */
+  /** The whole environment of the child; if absent, the child gets the environment of this process. */
   readonly env?: Environment;
   readonly cwd?: string;
   /** The file of the output; the file of the previous run is kept as `<file>.previous`. */
@@ -36,7 +36,7 @@ export interface Exit {
 
 export interface Child {
   readonly name: string;
-  /** Undefined only if the process could not be started; then `exited` rejects. */
+  /** The process id. Undefined only if the process could not be started; then `exited` rejects. */
   readonly pid: number | undefined;
   readonly exited: Promise<Exit>;
   /** Ends the process: the stop signal, then SIGKILL after the grace period. Resolves when it has ended. */

@@ -5,7 +5,7 @@ import type { Environment } from '../../config.ts';
 export interface CommandOptions {
   readonly env?: Environment;
   readonly cwd?: string;
-  /** Called every 15 s while the command runs, with the whole seconds so far. */
+  /** Is called every 15 s while the command runs. It receives the whole seconds since the start of the command. */
   readonly stillRunning?: (seconds: number) => void;
   /** The time limit in milliseconds, after which the command is stopped. */
   readonly timeoutMs?: number;

@@ -7,7 +7,7 @@ export interface PartContext {
   readonly directory: string;
   /** The file of its output. */
   readonly logFile: string;
-  /** Whether the data must survive a power cut: true for the stack of a person, false for tests. */
+  /** Whether the data must survive a power cut. They must in the stack of a person, but not in tests. */
   readonly durable: boolean;
   /** Whether its data are removed with its directory. */
   readonly temporary: boolean;

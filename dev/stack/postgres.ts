@@ -86,7 +86,7 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without a locale, Postgres would use the locale of the environment, which may not exist.
+    // Without a locale, Postgres would use the locale of the environment, which perhaps does not exist.
     env: { ...process.env, LC_ALL: 'C' },
     // The server's user may be unable to reach our working directory.
     cwd: path.dirname(data),
@@ -113,7 +113,7 @@ async function startServer(
   };
 }
 
-/** Created under another name first, so that an incomplete directory of a killed run never counts as complete. */
+/** Creates the data directory under another name first, so that an incomplete directory of a killed run never counts as complete. */
 async function initialize(
   initdb: string,
   data: string,

@@ -15,7 +15,7 @@ const pauseMs = 50;
 
 /**
  * Tries every 50 ms until the attempt does not throw.
- * @param what what the wait is for, in the error message
+ * @param what the awaited event, as the error message names it
  * @throws Problem if the process has ended, or, after the timeout, with the last failure
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {

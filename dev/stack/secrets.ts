@@ -22,7 +22,7 @@ export async function secretsOf(directory: string): Promise<Secrets> {
   };
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(newSecrets), { mode: 0o600 });
-  // Unlike a rename, a link never replaces a file that another process has created in the meantime.
+  // Unlike a rename, a link never replaces a file that another process has just created.
   await link(draft, file).catch(() => undefined);
   await rm(draft, { force: true });
   return (await read(file)) ?? newSecrets;

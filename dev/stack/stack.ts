@@ -31,7 +31,10 @@ export interface StackOptions {
   /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
-  /** Called when a part ends unexpectedly, with a sentence and its last output. `startAgain` restarts the part. */
+  /**
+   * Is called when a part ends unexpectedly. It receives a sentence about the end, with the last output of the part. `startAgain` restarts
+   * the part.
+   */
   readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 

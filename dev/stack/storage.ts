@@ -14,7 +14,7 @@ const accessKeyId = 'club-learning';
 const buckets = { private: 'club-private', public: 'club-public' };
 const healthPath = '/health';
 
-/** Everyone may read objects without a signature, but may not list them. */
+/** Everyone may read objects without a signature, but no one may list them. */
 const readableByAnybody = {
   Version: '2012-10-17',
   Statement: [

@@ -48,7 +48,7 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
   return agent.public_id;
 }
 
-/** Reserves, uploads and completes. @returns the id of the file @throws Problem if it does not become ready */
+/** Reserves a file, uploads it and completes the upload. @returns the id of the file @throws Problem if the file does not become ready */
 async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<string> {
   const { say, tell, words } = scene;
   const file = await harbourHandbook();
@@ -112,7 +112,7 @@ async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<strin
   return lesson.id;
 }
 
-/** Waits until every source of the agent is indexed, and prints each change. @throws Problem if one fails */
+/** Waits until every source of the agent is indexed, and prints each change. @throws Problem if the indexing of a source fails */
 async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: string): Promise<void> {
   const { tell } = scene;
   const quiet = scene.quietClient(token);

@@ -40,7 +40,7 @@ export interface Club {
   readonly token: string;
 }
 
-/** A student of the club, and a session of theirs. */
+/** A student of the club, and a session of the student. */
 export interface Asker {
   readonly studentId: string;
   readonly token: string;

@@ -33,7 +33,8 @@ export interface TourOptions {
 
 /**
  * Plays the tour, with new names each time.
- * @returns after the tour. The result's `stop` ends the receiver of the tour. Until then the receiver accepts deliveries of the tour's club
+ * @returns a function `stop`, which ends the tour's receiver of webhooks. The promise resolves when the tour is over, and until `stop` is
+ *   called the receiver accepts deliveries of the tour's club
  * @throws Problem that names the failed step
  */
 export async function runTour({

@@ -13,7 +13,7 @@ interface Reservation {
   upload: { url: string; headers: Record<string, string> };
 }
 
-/** @param club with a session of an administrator @returns the id of a ready file of the library */
+/** @param club the club, with a session of an administrator @returns the id of a ready file of the library */
 export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, bytes }: TourFile): Promise<string> {
   const body = { file_name: name, mime, size_bytes: bytes.length };
   const params = { path: { clubId: club.clubId } };
@@ -22,9 +22,9 @@ export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, by
 }
 
 /**
- * @param club with the session that has reserved the file
+ * @param club the club, with the session that has reserved the file
  * @returns the file's id, once it is ready
- * @throws Problem if it fails
+ * @throws Problem if the file fails
  */
 export async function sendAndComplete(
   scene: Scene,

@@ -43,7 +43,7 @@ export type AssignmentRow = RowOf<typeof assignmentColumns>;
 
 const standing = sql`FROM assignments assignment WHERE assignment.removed_at IS NULL`;
 
-/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found (lesson) */
+/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found (no such lesson) */
 export async function listAssignments(
   db: Queries,
   storage: ObjectStore,
@@ -79,7 +79,7 @@ export async function requireAssignment(db: Queries, clubId: Id, assignmentId: I
 
 /**
  * Adds an assignment at the end of the lesson.
- * @throws DomainError not_found (lesson, file), media_archived, invalid_request, assignment_limit_reached
+ * @throws DomainError not_found (no such lesson or file), media_archived, invalid_request, assignment_limit_reached
  */
 export async function createAssignment(
   { db, storage }: MediaDeps,
@@ -125,7 +125,7 @@ export async function createAssignment(
 
 /**
  * Changes the fields that are present. An empty text removes the value.
- * @throws DomainError not_found (also a file), media_archived, invalid_request
+ * @throws DomainError not_found (also if a file does not exist), media_archived, invalid_request
  */
 export async function updateAssignment(
   { db, storage }: MediaDeps,
@@ -154,7 +154,8 @@ export async function updateAssignment(
 
 /**
  * Sets the order of the assignments of a lesson.
- * @throws DomainError not_found (lesson), invalid_request unless `assignmentIds` names each assignment of the lesson exactly once, and no
+ * @throws DomainError not_found (no such lesson), invalid_request unless `assignmentIds` names each assignment of the lesson exactly once,
+ *   and no
  * other
  */
 export async function orderAssignments(

@@ -13,7 +13,7 @@ type Kind = 'assignment' | 'assignment_review';
 
 /**
  * Replaces the list of files of a record. The caller holds the lock of the record.
- * @throws DomainError not_found (a file), media_archived
+ * @throws DomainError not_found (no such file), media_archived
  */
 export async function attach(
   tx: Transaction,
@@ -34,7 +34,7 @@ export async function detachReviewsOf(tx: Transaction, studentId: Id): Promise<v
        AND submission.id = attempt.submission_id AND submission.student_id = ${studentId}`);
 }
 
-/** @returns by record: its files with signed addresses, the oldest first. A record without files is absent */
+/** @returns the files of each record with signed addresses, the oldest first. A record without files is absent */
 export async function presentAttached(
   db: Queries,
   storage: ObjectStore,

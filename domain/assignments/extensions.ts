@@ -22,7 +22,7 @@ const extensionColumns = columns(
 ).and<Pick<Student, 'name'> & { email: string }>(columns(Student, ['name', 'email'], 'student'));
 type ExtensionRow = RowOf<typeof extensionColumns>;
 
-/** @returns a page of the extensions, newest first @throws DomainError not_found (assignment) */
+/** @returns a page of the extensions, newest first @throws DomainError not_found (no such assignment) */
 export async function listExtensions(
   db: Queries,
   clubId: Id,

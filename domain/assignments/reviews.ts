@@ -22,7 +22,8 @@ export interface Reviewing {
 /**
  * Approves an attempt finally, or requests changes, and mails the student. The review is refused if another administrator has already
  * reviewed the attempt, or if the student has sent a newer attempt. So no administrator approves unseen work.
- * @throws DomainError not_found (also a file), media_archived, invalid_request (changes without a comment), submission_changed
+ * @throws DomainError not_found (also if a file does not exist), media_archived, invalid_request (changes are requested without a comment),
+ *   submission_changed
  */
 export async function reviewSubmission(
   { db, vault, storage }: MediaDeps & VaultDeps,

@@ -10,7 +10,7 @@ export interface Question {
   studentId: Id;
   exitWhen: Condition | undefined;
   condition: Condition | undefined;
-  /** Present if the loss of access ends the run. */
+  /** The access whose loss ends the run. Absent if the loss of access does not end the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
   /** Whether the student's access may begin or end because of its dates while the run waits. */
   watchesAccess: boolean;

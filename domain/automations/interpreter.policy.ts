@@ -72,7 +72,7 @@ function decideWait(placed: PlacedStep, { holds, now, deadline }: Seen): Decisio
 
 const day = 86_400_000;
 
-/** @returns the end of the wait at a step that the run enters; null if the step does not wait. Fixed on entry */
+/** @returns the end of the wait at a step, which is fixed when the run enters the step; null if the step does not wait */
 export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): Date | null {
   if (kind !== 'wait' || wait === undefined) return null;
   const { amount = 0, days = 0 } = wait;
@@ -93,7 +93,7 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns when a waiting run looks again: at the end of the wait, or earlier if access begins or ends by time */
+/** @returns the time at which a waiting run looks again: the end of the wait, or an earlier time at which access begins or ends */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 

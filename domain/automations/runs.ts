@@ -30,7 +30,7 @@ export interface RunFilter extends PageRequest {
   version?: number;
 }
 
-/** @returns a page of the runs, newest first @throws DomainError not_found (the automation, or a version of it) */
+/** @returns a page of the runs, newest first @throws DomainError not_found (no such automation or version) */
 export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter: RunFilter): Promise<Page<RunRecord>> {
   await findAutomation(db, clubId, automationId);
   const version = filter.version === undefined ? undefined : await findVersion(db, automationId, filter.version);
@@ -232,7 +232,7 @@ async function change(
 
 /**
  * @returns the number of runs that entered each step, in the order of the definition
- * @throws DomainError not_found (the automation, or its version)
+ * @throws DomainError not_found (no such automation or version)
  */
 export async function readCounts(
   db: Queries,

@@ -20,7 +20,7 @@ export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id
 const pathRetentionMs = 365 * 86_400_000;
 const pathsPerBatch = 500;
 
-/** Deletes a batch of the paths of runs that ended a year ago. Safe to repeat. */
+/** Deletes a batch of the paths of runs that ended a year ago. It is safe to repeat this function. */
 export async function forgetOldPaths(
   db: Database,
   now: Date,

@@ -6,7 +6,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 
-/** @returns for each automation: the number of its active runs, and of all its runs */
+/** @returns the number of active runs and the number of all runs of each automation */
 export async function countRuns(
   db: Queries,
   automations: readonly { id: Id; clubId: Id }[],

@@ -9,7 +9,7 @@ export interface WaitClock {
   waitSpeed?: number | undefined;
 }
 
-/** @returns the end of the wait; null if the step does not wait. Fixed on entry (AUTO-10) */
+/** @returns the end of the wait, which is fixed when the run enters the step (AUTO-10); null if the step does not wait */
 export function deadlineOnEntry(step: Step, { timeZone, waitSpeed = 1 }: WaitClock, now: Date): Date | null {
   const deadline = deadlineOf(step, timeZone, now);
   return deadline && new Date(now.getTime() + Math.ceil((deadline.getTime() - now.getTime()) / waitSpeed));

@@ -37,7 +37,7 @@ interface PlanRow {
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 
-/** @param clubId of an existing club */
+/** @param clubId the id of an existing club */
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
   const month = await readClubMonth(db, clubId, now);
   const row =

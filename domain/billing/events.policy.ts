@@ -20,7 +20,7 @@ export interface PlanEvent {
 export interface ReadEvent extends PlanEvent {
   /** The club in the event's metadata, which only the holder of the processor's secret key can set. */
   namedClub: string | null;
-  /** The event is about a price that belongs to no plan of this service. */
+  /** Set if the event is about a price that belongs to no plan of this service. */
   priceUnknown: boolean;
 }
 

@@ -10,10 +10,10 @@ import { readEvent, type PlanOfPrice } from './events.policy.ts';
 /** The dependencies of receiving the payment processor's events. */
 export interface BillingEventDeps {
   db: Database;
-  /** Undefined if the operator has not configured a processor. */
+  /** The secret that signs notices. Undefined if the operator has not configured a processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
-  /** Called with the outcome of each event, for the log. */
+  /** Receives the outcome of each event, for the log. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
@@ -22,7 +22,7 @@ const toleranceSeconds = 300;
 
 /**
  * Verifies and records a notice. The function parses the bytes only after it has verified their signature.
- * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but not an event)
+ * @throws DomainError not_configured, signature_invalid, malformed_request (the notice is signed, but is not an event)
  */
 export async function receiveBillingEvent(
   deps: BillingEventDeps,

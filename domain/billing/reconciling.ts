@@ -12,7 +12,7 @@ import type { AddOnDeps } from './settling.ts';
 
 /**
  * Finds each payment since the given time whose purchase has no row. Restores this row with the id in the payment. Its workflow finds the
- * payment and settles the purchase. Safe to repeat: a purchase with a row does not change.
+ * payment and settles the purchase. It is safe to repeat this function, because a purchase with a row does not change.
  * @returns the ids of the restored purchases
  * @throws Error without a processor
  */

@@ -14,7 +14,7 @@ import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payme
 
 export interface AddOnDeps {
   db: Database;
-  /** Undefined if the operator has not configured a processor. Pending add-ons then wait. */
+  /** The client of the payment processor. Undefined if the operator has not configured a processor. Pending add-ons then wait. */
   processor: PaymentProcessor | undefined;
 }
 
@@ -70,7 +70,7 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 
 /**
  * Charges a claimed add-on, and records the outcome.
- * @param wakeAfter true to wake the add-on's workflow if the add-on stays pending. Callers other than that workflow pass true
+ * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending. Every caller except that workflow passes true
  */
 export async function chargeClaimed(
   deps: AddOnDeps,

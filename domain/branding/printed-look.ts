@@ -39,7 +39,7 @@ export interface LogoFile extends Size {
 export interface PrintedLook {
   /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
-  /** Null if the club has no logo, if its file is not public, or if no picture could be created from the file. */
+  /** The file of the logo. Null if the club has no logo, if its file is not public, or if no picture could be created from the file. */
   logo: LogoFile | null;
 }
 

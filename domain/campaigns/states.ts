@@ -21,7 +21,8 @@ type Record = RecordOf<'Campaign'>;
 
 /**
  * @param at the time in the club's time zone; if absent, the campaign starts immediately
- * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a past or nonexistent time)
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (the campaign has problems, or the time is past
+ *   or does not exist)
  */
 export async function scheduleCampaign(
   { db }: DatabaseDeps,
@@ -30,7 +31,7 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // compiled before the transaction, which then reads the result from the cache
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // the transaction then reads the result from the cache
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')

@@ -107,7 +107,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
       await pause(tx, campaign, reason ?? 'problems', now);
       return 0;
     }
-    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // from here on, the public copies are used
+    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the following code uses the public copies of the images
     const linkedEmail: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     const frozen = await tx.one<{ recipients: number }>(sql`
       WITH frozen AS (

@@ -1,4 +1,4 @@
-/** The mail that invites a person to administer a club. The token of the mail is deleted together with the invitation. */
+/** The mail that invites a person to administer a club. When the invitation is deleted, the token of its mail is deleted too. */
 import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
 
 export const clubMails = { administrator_invitation: aboutRecipient } as const satisfies MailKinds;

@@ -35,7 +35,7 @@ interface MemberRow {
   role: Role;
   since: Date;
   expiresAt: Date | null;
-  /** If the mail of an open invitation was deferred, the time at which it will be sent. */
+  /** The time at which the deferred mail of an open invitation will be sent; null if the mail was not deferred. */
   mailWithheldUntil: Date | null;
 }
 

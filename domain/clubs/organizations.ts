@@ -21,7 +21,7 @@ export interface NewClubs {
   perAdministrator: number;
 }
 
-/** @returns the new club as its owner sees it @throws DomainError invalid_request (a web address in the name) */
+/** @returns the new club as its owner sees it @throws DomainError invalid_request (the name contains a web address) */
 export async function createOrganization(
   tx: Transaction,
   ownerId: Id,

@@ -30,7 +30,7 @@ export async function findClubLanguage(db: Queries, clubId: Id): Promise<string 
 
 /**
  * Changes the fields that are present. A change of the language indexes the club's whole content again.
- * @throws DomainError invalid_request (an unknown time zone), slug_taken, slug_limit_reached
+ * @throws DomainError invalid_request (the time zone is unknown), slug_taken, slug_limit_reached
  */
 export async function updateClub(
   { db }: DatabaseDeps,

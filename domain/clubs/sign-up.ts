@@ -16,7 +16,7 @@ import { createOrganization, type NewClubs } from './organizations.ts';
 
 /**
  * Opens an account and its organization. A known e-mail gets the same answer, a mail that says so, and no organization.
- * @throws DomainError invalid_request (a web address in a name), weak_password
+ * @throws DomainError invalid_request (a name contains a web address), weak_password
  */
 export async function signUpAdministrator(
   deps: VaultDeps & { newClubs: NewClubs },

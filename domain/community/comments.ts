@@ -205,7 +205,10 @@ export async function findVisibleComment(
   return { post, comment: await findRow(db, voice, post.id, commentId) };
 }
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or not a member) */
+/**
+ * Adds a reaction to a comment. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
+ */
 export async function reactToComment(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -222,7 +225,10 @@ export async function reactToComment(
   });
 }
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access) */
+/**
+ * Removes the voice's reaction to a comment. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access)
+ */
 export async function takeBackReactionToComment(
   { db, storage }: MediaDeps,
   voice: Voice,

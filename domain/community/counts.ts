@@ -1,4 +1,4 @@
-/** The numbers of members, posts and comments come from tallies, so that the cost does not grow with the numbers (ADR 11). */
+/** Reads the numbers of members, posts and comments from tallies, so that the cost does not grow with these numbers (ADR 11). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 

@@ -68,7 +68,7 @@ interface MemberRef {
 }
 
 /**
- * Ends the membership, as if the student had left. The student may join again. Safe to repeat.
+ * Ends the membership, as if the student had left. The student may join again. It is safe to repeat this function.
  * @throws DomainError not_found (also if the student was never a member)
  */
 export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now: Date): Promise<void> {
@@ -82,7 +82,7 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
 }
 
 /**
- * Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. Safe to repeat.
+ * Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. It is safe to repeat this function.
  * @throws DomainError not_found
  */
 export async function banMember(
@@ -103,7 +103,7 @@ export async function banMember(
 }
 
 /**
- * Ends the ban, so that the student may join again. This does not make the student a member. Safe to repeat.
+ * Ends the ban, so that the student may join again. This does not make the student a member. It is safe to repeat this function.
  * @throws DomainError not_found
  */
 export async function unbanMember(

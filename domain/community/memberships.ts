@@ -45,7 +45,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 
 /**
  * Makes the student a member. If the student is already a member, nothing changes. Earlier posts count as read.
- * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
+ * @throws DomainError not_found (the student does not see the space), not_entitled (the student has no access, or is banned)
  */
 export async function joinSpace(
   { db, storage }: MediaDeps,
@@ -72,7 +72,8 @@ export async function joinSpace(
 }
 
 /**
- * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. Safe to repeat.
+ * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. It is safe to repeat this
+ * function.
  * @returns the space as it is after leaving
  * @throws DomainError not_found if the student does not see the space and was never a member
  */
@@ -102,7 +103,7 @@ export async function endMembership(
      WHERE space_id = ${spaceId} AND student_id = ${studentId} AND left_at IS NULL AND banned_at IS NULL`);
 }
 
-/** Changes the fields that are present. @throws DomainError not_found (the space, or no membership in it) */
+/** Changes the fields that are present. @throws DomainError not_found (no such space, or no membership in the space) */
 export async function updateMembership(
   { db, storage }: MediaDeps,
   reader: Reader,
@@ -122,7 +123,7 @@ export async function updateMembership(
 
 /**
  * Records the time up to which the student has read the space. The mark never moves back, and never beyond the current time.
- * @throws DomainError not_found (the space, or no membership in it), invalid_request
+ * @throws DomainError not_found (no such space, or no membership in the space), invalid_request
  */
 export async function markSpaceRead(
   { db, storage }: MediaDeps,

@@ -24,7 +24,7 @@ interface Act<Action extends ModerationAction> {
 }
 type CommentAction = Extract<ModerationAction, 'hide' | 'restore' | 'delete'>;
 
-/** Moderates a post. Safe to repeat. @returns the act @throws DomainError not_found */
+/** Moderates a post. It is safe to repeat this function. @returns the act @throws DomainError not_found */
 export async function moderatePost(
   { db }: DatabaseDeps,
   by: Voice,
@@ -58,7 +58,7 @@ function changeOf(
   return changes[action];
 }
 
-/** Moderates a comment. Safe to repeat. @throws DomainError not_found */
+/** Moderates a comment. It is safe to repeat this function. @throws DomainError not_found */
 export async function moderateComment(
   { db }: DatabaseDeps,
   by: Voice,
@@ -143,7 +143,10 @@ function presentModeration(row: ModerationRow): ModerationRecord {
 const retentionMs = 365 * 86_400_000;
 const rowsPerRound = 1_000;
 
-/** Deletes a batch of reports and moderation rows that are older than a year. Safe to repeat, and to run twice at the same time. */
+/**
+ * Deletes a batch of reports and moderation rows that are older than a year. It is safe to repeat this function, and to run it twice at the
+ * same time.
+ */
 export async function retainModeration(
   db: Database,
   now: Date,

@@ -16,7 +16,7 @@ import type { Voice } from './voices.ts';
 /**
  * Sets the files of a post, in their order. The caller holds the lock of the post, and of the student if a student wrote the post. A
  * student's file that the post does not show any more counts as unsent again.
- * @throws DomainError invalid_file (for students), not_found, media_archived (for administrators)
+ * @throws DomainError invalid_file for a student; not_found or media_archived for an administrator
  */
 export async function setPostFiles(
   tx: Transaction,
@@ -54,7 +54,7 @@ export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now
   await setUses(tx, clubId, { kind: 'post', id: postId }, []);
 }
 
-/** @returns for each post: its files with signed addresses. A student's files are in their order. A post without files is absent. */
+/** @returns the files of each post, with signed addresses. A student's files are in their order. A post without files is absent. */
 export async function presentPostFiles(
   db: Queries,
   storage: ObjectStore,

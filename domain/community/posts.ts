@@ -59,8 +59,8 @@ export async function chooseId(tx: Transaction, requestedId: Id | undefined): Pr
 
 /**
  * Publishes a post. If the same `id` is sent again, nothing more is published.
- * @throws DomainError not_found, not_entitled (no access, not a member, or only administrators may post), post_exists, invalid_request,
- *   invalid_file, media_archived
+ * @throws DomainError not_found, not_entitled (the student has no access or is not a member, or only administrators may post), post_exists,
+ *   invalid_request, invalid_file, media_archived
  */
 export async function publishPost(
   { db, storage }: MediaDeps,
@@ -92,7 +92,7 @@ function titleOf(text: string | undefined): string | null {
 
 /**
  * @returns a page of the space's posts: pinned posts first, then the newest posts
- * @throws DomainError not_found, not_entitled (no access)
+ * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function listPosts(
   db: Queries,
@@ -120,8 +120,8 @@ export async function listPosts(
 }
 
 /**
- * @throws DomainError not_found (also if the post is hidden or deleted, or its space is not visible), not_entitled (no access to the
- * space)
+ * @throws DomainError not_found (also if the post is hidden or deleted, or its space is not visible), not_entitled (the student has no
+ *   access to the space)
  */
 export async function readVisiblePost(
   db: Queries,
@@ -156,7 +156,11 @@ async function findRow(
   return row;
 }
 
-/** @param lock as in {@link findRow} @returns a post that the voice may read @throws DomainError not_found, not_entitled */
+/**
+ * @param lock the lock clause, as in {@link findRow}
+ * @returns a post that the voice may read
+ * @throws DomainError not_found, not_entitled
+ */
 export async function findVisiblePost(
   db: Queries,
   voice: Voice,
@@ -172,7 +176,7 @@ export async function findVisiblePost(
 /**
  * Locks the voice, and takes a shared lock on the post. So the post is not deleted and not closed for comments while the voice writes a
  * comment.
- * @throws DomainError not_found, not_entitled (no access, or not a member)
+ * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
   await lockVoice(tx, voice);
@@ -222,7 +226,8 @@ export async function updatePost(
 }
 
 /**
- * The author may always delete a post, even after the author's access has ended. Safe to repeat while the deleted post is still in lists.
+ * The author may always delete a post, even after the author's access has ended. A repeated call changes nothing while lists still show the
+ * deleted post. After that, the post is not found.
  * @throws DomainError not_found, not_entitled
  */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
@@ -270,7 +275,10 @@ export const othersCommented = sql`EXISTS (
    WHERE comment.post_id = post.id AND comment.state <> 'deleted'
      AND (comment.student_id, comment.administrator_id) IS DISTINCT FROM (post.student_id, post.administrator_id))`;
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or not a member) */
+/**
+ * Adds a reaction to a post. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
+ */
 export async function reactToPost(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -288,7 +296,10 @@ export async function reactToPost(
   return readPost(db, storage, voice, sql`written.id = ${id}`);
 }
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access) */
+/**
+ * Removes the voice's reaction to a post. It is safe to repeat this function.
+ * @throws DomainError not_found, not_entitled (the student has no access)
+ */
 export async function takeBackReactionToPost(
   { db, storage }: MediaDeps,
   voice: Voice,

@@ -22,7 +22,7 @@ export async function addReaction(
     VALUES (${targetId}, ${voice.id}, ${kind}, ${voice.clubId}, ${now}) ON CONFLICT DO NOTHING`);
 }
 
-/** Safe to repeat. */
+/** Removes a reaction. It is safe to repeat this function. */
 export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id, kind: ReactionKind): Promise<void> {
   await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
 }

@@ -16,7 +16,7 @@ import { insertReport } from './reports.ts';
  */
 const undeleted = sql`FOR SHARE OF written`;
 
-/** @throws DomainError not_found, not_entitled (no access), already_reported */
+/** @throws DomainError not_found, not_entitled (the student has no access), already_reported */
 export async function reportPost(
   { db }: DatabaseDeps,
   reader: Reader,
@@ -32,7 +32,7 @@ export async function reportPost(
   });
 }
 
-/** @throws DomainError not_found, not_entitled (no access), already_reported */
+/** @throws DomainError not_found, not_entitled (the student has no access), already_reported */
 export async function reportComment(
   { db }: DatabaseDeps,
   reader: Reader,

@@ -13,11 +13,15 @@ import { RefusalToPerson } from '../language/refusal.ts';
 
 export interface Reported {
   postId: Id;
-  /** Absent if the post itself is reported. */
+  /** The reported comment. Absent if the post itself is reported. */
   commentId?: Id;
 }
 
-/** Records a report. The caller holds the lock of the student. @returns the report as the student sees it @throws DomainError already_reported */
+/**
+ * Records a report. The caller holds the lock of the student.
+ * @returns the report as the student sees it
+ * @throws DomainError already_reported
+ */
 export async function insertReport(
   tx: Transaction,
   { clubId, studentId }: { clubId: Id; studentId: Id },
@@ -88,7 +92,7 @@ function presentReport(row: RowOf<typeof reportColumns>): RecordOf<'CommunityRep
   };
 }
 
-/** Settles a report without an action. Safe to repeat. @throws DomainError not_found */
+/** Settles a report without an action. It is safe to repeat this function. @throws DomainError not_found */
 export async function dismissReport({ db }: DatabaseDeps, clubId: Id, reportId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await tx.manager.exists(CommunityReport, { where: { id: reportId, clubId } }))) throw notFound('report');

@@ -75,7 +75,7 @@ export async function readSpace(db: Queries, storage: ObjectStore, clubId: Id, s
 
 /**
  * Creates a space at the end of the order.
- * @throws DomainError feature_not_in_plan, space_limit_reached, public_id_taken, not_found (the cover), media_archived, invalid_request
+ * @throws DomainError feature_not_in_plan, space_limit_reached, public_id_taken, not_found (no such cover), media_archived, invalid_request
  */
 export async function createSpace(
   { db, storage }: MediaDeps,
@@ -123,7 +123,7 @@ function nameOf(text: string): string {
 
 /**
  * Changes the fields that are present. If the change switches `auto_join` on, a separate run makes each student with access a member.
- * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request
+ * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
   { db, storage }: MediaDeps,

@@ -52,7 +52,10 @@ export async function requireReader(
   return space;
 }
 
-/** Also requires that the voice may write. @throws DomainError not_found, not_entitled (no access, or not a member) */
+/**
+ * Finds the space like {@link requireReader}, and also requires that the voice may write.
+ * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
+ */
 export async function requireWriter(
   db: Queries,
   voice: Voice,

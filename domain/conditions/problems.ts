@@ -93,7 +93,7 @@ function idsOf(rule: Rule): NamedId[] {
 export interface Place {
   path: string;
   known: KnownIds;
-  /** Whether a condition may have no rules. Such a condition is true for all students. */
+  /** Whether the condition may be without rules. A condition without rules is true for all students. */
   mayBeEmpty: boolean;
   /** The steps whose e-mail a rule may refer to. Absent if rules about e-mails are not allowed. */
   emailSteps?: ReadonlySet<string>;

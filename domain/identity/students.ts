@@ -24,7 +24,7 @@ const studentColumns = columns(
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 
-/** @throws Error if there is no such student, because the caller has just read or created the student */
+/** @throws Error if there is no such student. That is a bug, because the caller has just read or created the student */
 export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId}`);
   if (!student) throw new Error(`There is no student ${studentId}`);

@@ -11,7 +11,7 @@ import { hasLeftDigests } from './digests.ts';
 /**
  * Makes students members of the spaces that every student with access joins. Also records for each membership whether `member_count` counts
  * it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the spaces of
- * their club, and not on the number of members. Safe to repeat.
+ * their club, and not on the number of members. It is safe to repeat this function.
  * @param studentIds students whose rows the transaction has locked or just inserted
  * @param spaceId if present, limits the work to this space
  */

@@ -7,7 +7,7 @@ export interface Term {
   lexeme: string;
   /** The number of the club's passages that contain the stem. */
   passages: number;
-  /** 1 for the same word; less than 1 if the question's word is only spelled similarly. */
+  /** The similarity of the words: 1 for the same word, and less than 1 if the question's word is only spelled similarly. */
   likeness: number;
 }
 

@@ -13,12 +13,12 @@ import type { SourceKind } from '../../entities/knowledge/values.ts';
 /** The scope of a change: the lessons and files that it may have added, removed or changed. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** If present, includes all lessons of these courses. */
+  /** Courses, of which the scope includes all lessons. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** If present, includes the whole material of these agents. */
+  /** Agents, of which the scope includes the whole material. */
   agentIds?: readonly Id[];
-  /** If true, includes the whole index, and all material that the index should contain. */
+  /** Whether the scope includes the whole index, and all material that the index should contain. */
   wholeClub?: boolean;
   /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without this flag. */
   contentChanged?: boolean;

@@ -1,4 +1,4 @@
-/** Refusals that a student reads on the screen, not the programmer of a client. */
+/** Refusals that students read on the screen. All other refusals are for the programmer of a client. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, type ErrorHeaders } from '../../platform/core/errors.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';

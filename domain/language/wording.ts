@@ -49,7 +49,7 @@ export function wordingIn(language: OfferedLanguage): Wording {
 type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, string | number>>) => string;
 
 /**
- * @param messages in ICU syntax
+ * @param messages the messages in ICU syntax
  * @returns a function that fills in the messages by the rules of the language. Values are isolated if they have the other writing direction
  */
 export function formatterOf<Key extends string>(
@@ -137,7 +137,7 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
   return format;
 }
 
-/** @returns such as `Central European Time`; the IANA name if the language has no name for the zone */
+/** @returns a name such as `Central European Time`; the IANA name if the language has no name for the zone */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
   // For a date around a clock change, the name would also contain the country.

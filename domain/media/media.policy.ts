@@ -1,7 +1,7 @@
 /** The rules of files: accepted types and sizes, and how each type is uploaded and shown (MED-2 to MED-4). */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
-/** Why a file failed. */
+/** The reasons for which a file fails. */
 export type MediaError =
   | 'upload_expired' // it never arrived, or no caller completed the upload
   | 'content_not_allowed' // its content has a type that is not accepted for its purpose

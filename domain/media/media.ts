@@ -124,7 +124,7 @@ export const mediaColumns = columns(
 /** The owner of a file: the club's library, or a student. */
 export interface MediaOwner {
   clubId: Id;
-  /** Absent if the library owns the file. */
+  /** The student who owns the file. Absent if the library owns the file. */
   studentId?: Id;
 }
 

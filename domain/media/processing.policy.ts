@@ -1,4 +1,4 @@
-/** The rules of processing files: identification, renditions, videos and moves. Pure. */
+/** The rules of processing files: identification, renditions, videos and moves. The functions are pure. */
 import type { MediaKind, MediaPurpose, RenditionRole } from '../../entities/media/values.ts';
 
 const megabyte = 1_024 * 1_024;

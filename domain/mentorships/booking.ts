@@ -32,8 +32,8 @@ const sessionState = (message: string) => new DomainError('session_state', messa
  * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail
  * (MENT-11).
  * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
- * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins at that time),
- *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
+ * @throws DomainError not_found (no such mentorship, or no such session to replace), feature_not_in_plan, invalid_request (no session
+ *   begins at that time), too_late_to_cancel (it is too late to move the session to replace), booking_limit_reached, slot_taken
  */
 export async function bookSession(
   { db, vault }: VaultDeps,
@@ -167,7 +167,7 @@ export async function cancelSession(
 
 /**
  * Records whether the student came to a session that has begun. It is safe to repeat this function.
- * @throws DomainError not_found, session_state (canceled, or not begun)
+ * @throws DomainError not_found, session_state (the session is canceled, or has not begun)
  */
 export async function setNoShow(
   { db }: DatabaseDeps,
@@ -216,7 +216,9 @@ async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<L
   return session;
 }
 
-/** @throws DomainError session_state (the session is canceled), too_late_to_cancel (also if the student did not come) */
+/**
+ * @throws DomainError session_state (the session is canceled), too_late_to_cancel (the time limit has passed, or the student did not come)
+ */
 function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSession, now: Date): void {
   if (status === 'canceled') throw new RefusalToPerson('session_state', 'refusal.session_canceled');
   if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))

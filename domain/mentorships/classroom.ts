@@ -103,7 +103,7 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
 /**
  * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor has
  * left the club.
- * @param input.since now if absent
+ * @param input.since the beginning of the time range; now if absent
  * @param input.until the end of the time range; 31 days after `since` if absent
  * @param input.replaces the student's session of this mentorship that will be moved. The time of this session counts as free. Any other id
  *   is ignored

@@ -98,8 +98,8 @@ export async function findMentorship(db: Queries, clubId: Id, mentorshipId: Id):
 
 /**
  * Creates a draft.
- * @throws DomainError not_found (mentor, delivery), feature_not_in_plan, mentorship_limit_reached, public_id_taken, invalid_request (time
- *   zone, hours)
+ * @throws DomainError not_found (no such mentor or delivery), feature_not_in_plan, mentorship_limit_reached, public_id_taken,
+ *   invalid_request (the time zone or the hours are invalid)
  */
 export async function createMentorship(
   { db }: DatabaseDeps,
@@ -134,7 +134,8 @@ export async function createMentorship(
 /**
  * Changes the fields that are present. Booked sessions stay as they are (MENT-7).
  * @param input.meeting_url an empty text removes the value
- * @throws DomainError not_found (mentorship, mentor, delivery), feature_not_in_plan (publishing), public_id_taken, invalid_request
+ * @throws DomainError not_found (no such mentorship, mentor or delivery), feature_not_in_plan (only if the mentorship is published),
+ *   public_id_taken, invalid_request
  */
 export async function updateMentorship(
   { db }: DatabaseDeps,

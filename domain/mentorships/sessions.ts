@@ -62,9 +62,9 @@ export interface SessionFilter {
   mentorship_id?: Id;
   mentor_id?: Id;
   student_id?: Id;
-  /** If present, only sessions that begin at this time or later. */
+  /** If present, only sessions that begin at this time or later are listed. */
   since?: string;
-  /** If present, only sessions that begin before this time. */
+  /** If present, only sessions that begin before this time are listed. */
   until?: string;
 }
 

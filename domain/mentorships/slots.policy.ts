@@ -102,7 +102,7 @@ function startAt(local: Temporal.PlainDateTime, zone: string): number | undefine
   return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;
 }
 
-/** @param time such as `09:30`; `24:00` for the end of the day */
+/** @param time a time such as `09:30`; `24:00` is the end of the day */
 function minuteOf(time: string): number {
   const [hour = 0, minute = 0] = time.split(':').map(Number);
   return hour * 60 + minute;

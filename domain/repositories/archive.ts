@@ -48,7 +48,7 @@ export interface Archive {
 }
 
 /**
- * @param publicId of the repository
+ * @param publicId the public id of the repository
  * @returns the URL of the archive with its current content @throws DomainError not_found, media_not_ready
  */
 export async function offerDownload(

@@ -6,11 +6,11 @@ export type AskedPart =
   | 'unsatisfiable';
 
 /**
- * @param range the header `Range`, or an empty text. For several ranges, another unit or an unreadable range, the answer is the whole
- * archive
- * @param ifRange the header `If-Range`, or an empty text. For another ETag or a time, the answer is the whole archive
+ * @param range the header `Range`, or an empty text. If it has several ranges, another unit or an unreadable range, the answer is the whole
+ *   archive
+ * @param ifRange the header `If-Range`, or an empty text. If it has another ETag or a time, the answer is the whole archive
  * @param etag the strong ETag of the current archive
- * @param size in bytes
+ * @param size the size of the archive in bytes
  */
 export function askedPart(range: string, ifRange: string, etag: string, size: number): AskedPart {
   const whole = { from: 0, length: size, isWhole: true };

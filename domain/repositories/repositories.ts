@@ -18,7 +18,7 @@ import { listShown, showOne, type Showing } from './showing.ts';
 
 /**
  * Creates a draft without files.
- * @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (the cover is not an
+ * @throws DomainError feature_not_in_plan, public_id_taken, not_found (no such cover), media_archived, invalid_request (the cover is not an
  * image)
  */
 export async function createRepository(
@@ -62,8 +62,8 @@ export async function findRepository(showing: Showing, clubId: Id, repositoryId:
 
 /**
  * Changes the fields that are present.
- * @throws DomainError not_found (also the cover), feature_not_in_plan (when it is published), public_id_taken, media_archived,
- *   invalid_request (the cover is not an image)
+ * @throws DomainError not_found (also if the cover does not exist), feature_not_in_plan (only if the repository is published),
+ *   public_id_taken, media_archived, invalid_request (the cover is not an image)
  */
 export async function updateRepository(
   { db, storage }: MediaDeps,
@@ -95,8 +95,8 @@ export async function updateRepository(
 
 /**
  * Sets the files of a repository, in this order. A file that was already in the repository keeps the time at which it was added.
- * @throws DomainError not_found (the repository, or a file), media_archived (an archived file that was not in the repository),
- *   invalid_request (the same file twice)
+ * @throws DomainError not_found (no such repository or file), media_archived (an archived file that was not in the repository),
+ *   invalid_request (the request names a file twice)
  */
 export async function setItems(
   { db, storage }: MediaDeps,

@@ -34,8 +34,9 @@ export interface SignUp {
  * Signs a student up, with the free deliveries and the deliveries of the registration link. For a known address the answer is the same. The
  * mail then says that the address is known, or repeats the confirmation, and no delivery of the link is claimed.
  * @param clubId the id of an existing club
- * @throws DomainError weak_password, not_found (unknown registration code), registration_link_used_up; limit_reached if the plan has no
- *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups, but never with a valid code
+ * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
+ *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets
+ *   rate_limited
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);

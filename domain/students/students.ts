@@ -29,7 +29,7 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
 /**
  * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
  * the address becomes this account, with the new name (DEC-62).
- * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
+ * @throws DomainError not_found (no such delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
   { db, vault, storage }: StudentDeps,
@@ -159,7 +159,7 @@ async function erase(
 
 /**
  * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. Their uses of registration links are
- * given back. Safe to repeat, and to run twice at the same time.
+ * given back. It is safe to repeat this function, and to run it twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,

@@ -101,8 +101,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * Called before a record is deleted. The caller has locked the record. A publication of a version that names the record waits for this
- * lock.
+ * Refuses the deletion of a record that is in use. The caller has locked the record, and deletes it after this call. A publication of a
+ * version that names the record waits for this lock.
  * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

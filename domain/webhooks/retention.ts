@@ -42,7 +42,7 @@ export type RetentionCounts = {
   expired: number;
   /** Dropped partitions. */
   dropped: number;
-  /** Created partitions. */
+  /** The number of created partitions. */
   made: number;
   /** The number of rows that were moved out of the default partitions. It is normally 0. */
   moved: number;
@@ -192,7 +192,8 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // An event stays until its own time is over in three cases: another transaction holds it, its fact may be fanned out again, or its partition is older than ids with a time.
+  // An event stays until its own time is over in three cases: another transaction holds it, its fact may be fanned out again, or its
+  // partition is older than ids with a time.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

@@ -68,7 +68,7 @@ export class AccessDelivery {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** Since this time the delivery is not granted any more. Existing access stays, and sales still grant the delivery. */
+  /** The time at which the delivery was archived. Since then, only sales grant the delivery. Existing access stays. */
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 

@@ -41,7 +41,7 @@ export class StudentImport {
   @Column({ type: 'text', array: true })
   ignoredColumns: string[];
 
-  /** Null until the file has arrived. */
+  /** The size of the file in bytes. Null until the file has arrived. */
   @Column({ type: 'integer', nullable: true })
   fileBytes: number | null;
 

@@ -25,7 +25,7 @@ export class AgentQuestion {
   @Column({ type: 'uuid' })
   conversationId: string;
 
-  /** Empty after the conversation was deleted or the student was removed. */
+  /** The text of the question. Empty after the conversation was deleted or the student was removed. */
   @Column({ type: 'text' })
   content: string;
 

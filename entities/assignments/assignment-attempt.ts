@@ -16,7 +16,7 @@ export class AssignmentAttempt {
   @Column({ type: 'integer' })
   number: number;
 
-  /** Null if the attempt has no text. */
+  /** The student's text. Null if the attempt has no text. */
   @Column({ type: 'text', nullable: true })
   text: string | null;
 

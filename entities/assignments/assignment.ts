@@ -35,7 +35,7 @@ export class Assignment {
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 
-  /** From this time on no work is accepted. */
+  /** The time from which no work is accepted. */
   @Column({ type: 'timestamptz', nullable: true })
   closesAt: Date | null;
 

@@ -14,8 +14,8 @@ export class BillingEvent {
   id: string;
 
   /**
-   * Null while the club is unknown. The column has no foreign key, because an event of another environment may name a club that does not
-   * exist in this database.
+   * The id of the club. Null while the club is unknown. The column has no foreign key, because an event of another environment may name a
+   * club that does not exist in this database.
    */
   @Column({ type: 'uuid', nullable: true })
   clubId: string | null;

@@ -13,7 +13,7 @@ export class ClubSlug {
   @Index('club_slugs_club')
   clubId: string;
 
-  /** Null for the current slug. From this time on another club may take the slug. */
+  /** The time from which another club may take the former slug. Null for the current slug. */
   @Column({ type: 'timestamptz', nullable: true })
   answersUntil: Date | null;
 

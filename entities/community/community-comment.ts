@@ -47,7 +47,7 @@ export class CommunityComment {
   @Column({ type: 'text', default: 'published' })
   state: WritingState;
 
-  /** Since this time only the author and administrators see the comment. */
+  /** The time at which the comment was hidden. Since then, only the author and administrators see it. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

@@ -56,7 +56,7 @@ export class CommunityPost {
   @Column({ type: 'boolean', default: false })
   locked: boolean;
 
-  /** Since this time only the author and administrators see the post. */
+  /** The time at which the post was hidden. Since then, only the author and administrators see it. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

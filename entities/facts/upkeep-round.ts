@@ -6,7 +6,7 @@ export class UpkeepRound {
   @PrimaryColumn({ type: 'text' })
   name: string;
 
-  /** Null before the first round. */
+  /** The time at which the last round was completed. Null before the first round. */
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 

@@ -15,7 +15,7 @@ export class MediaFolder {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Null at the top of the library. */
+  /** The parent folder. Null for a folder at the top of the library. */
   @Column({ type: 'uuid', nullable: true })
   parentId: string | null;
 

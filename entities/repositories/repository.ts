@@ -28,7 +28,7 @@ export class Repository {
   @Column({ type: 'text', default: '' })
   description: string;
 
-  /** Empty if the repository has no instructor. */
+  /** The name of the instructor. Empty if the repository has no instructor. */
   @Column({ type: 'text', default: '' })
   instructorName: string;
 

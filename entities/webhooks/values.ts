@@ -17,7 +17,7 @@ export type CancelReason = (typeof cancelReasons)[number];
 export const requestTriggers = ['manual', 'recovery', 'test'] as const;
 export type RequestTrigger = (typeof requestTriggers)[number];
 
-/** The cause of an attempt: the schedule of 8, or a request of an administrator (DEL-5). */
+/** The cause of an attempt: the schedule of 8 attempts, or a request of an administrator (DEL-5). */
 export const attemptTriggers = ['schedule', ...requestTriggers] as const;
 export type AttemptTrigger = (typeof attemptTriggers)[number];
 

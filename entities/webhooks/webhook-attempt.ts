@@ -26,7 +26,7 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'timestamptz' })
   startedAt: Date;
 
-  /** Null until the outcome is recorded. */
+  /** The outcome of the attempt. Null until the outcome is recorded. */
   @Column({ type: 'text', nullable: true })
   outcome: AttemptOutcome | null;
 

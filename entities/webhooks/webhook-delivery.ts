@@ -89,7 +89,7 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   inFlight: RequestTrigger | null;
 
-  /** Since this time the due delivery waits until its endpoint's gate releases it. */
+  /** The time since which the due delivery waits until its endpoint's gate releases it. */
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 

@@ -17,7 +17,7 @@ export function newId(): Id {
   const now = Date.now();
   if (now > newestMs || newestMs - now > backAtMostMs) {
     newestMs = now;
-    sequence = randomInt(2 ** 31); // half of the bits, so that the sequence does not overflow within a millisecond
+    sequence = randomInt(2 ** 31); // half of the bits are random, so that the sequence does not overflow within a millisecond
   } else sequence++;
   return v7({ msecs: newestMs, seq: sequence });
 }

@@ -16,7 +16,10 @@ interface LeasedRow {
 /** @property fence the fencing token: a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
-/** Another worker has claimed the row in the meantime, or the row has ended. The result of this worker must not be recorded. */
+/**
+ * The error if another worker has claimed the row since this worker's claim, or if the row has ended. The result of this worker must not be
+ * recorded.
+ */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
@@ -112,7 +115,7 @@ interface Holding {
   everyMs: number;
   /** A further condition on the row. */
   still?: Sql;
-  /** Called at each renewal, even while Postgres is unavailable. */
+  /** Is called at each renewal, even while Postgres is unavailable. */
   onRenewal: () => void;
   /** Aborts when the process must stop. */
   stop: AbortSignal;
@@ -141,7 +144,7 @@ export function holdLease(
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
       if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is unavailable. When the result is recorded, the fence shows whether another worker has claimed the row in the meantime.
+      // Postgres is unavailable. When the result is recorded, the fence shows whether another worker has claimed the row since this claim.
     } finally {
       isRenewing = false;
     }

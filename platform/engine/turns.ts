@@ -58,9 +58,9 @@ export function unknownFront(): Front {
 
 /** The interval between looks at all rows, unless a look is slow. */
 const looksEveryMs = 1_000;
-/** Looks at all rows take at most a tenth of the time … */
+/** The minimum ratio of the interval to the duration of a look, so that looks at all rows take at most a tenth of the time. */
 const restForEachMs = 10;
-/** … unless a look is slow because it waited for a connection or a lock. */
+/** The maximum interval. A slow look may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;
 /** The assumed time between the writing of a row, which sets its time, and its commit, which makes it visible. */
 const slowTransactionMs = 250;
@@ -76,7 +76,11 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
   return performance.now() - lookedAt < untilNextLook(tookMs) ? since : undefined;
 }
 
-/** Records where the next claim begins. @param since the due time from which this claim looked @param oldest the due time of the oldest free row, if known */
+/**
+ * Records where the next claim begins.
+ * @param since the due time from which this claim looked
+ * @param oldest the due time of the oldest free row, if known
+ */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
   // If a claim was slow, transactions are probably slow, too.

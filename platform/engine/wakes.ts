@@ -101,7 +101,7 @@ const leaseWakes = prepared<Claimed<ClaimedWake>, ClaimValues>(
   ),
 );
 
-/** Deletes a wake after it was sent. A wake that was raised in the meantime stays and can be claimed immediately. */
+/** Deletes a wake after it was sent. A wake that was raised again since its claim stays, and can be claimed immediately. */
 export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
   const removed = await deleteWake(source, { clubId, workflowId, seq });
   if (removed.length === 0) await freeWake(source, { clubId, workflowId });
@@ -119,7 +119,7 @@ const freeWake = prepared<never, Pick<ClaimedWake, 'clubId' | 'workflowId'>>(
     WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId}`,
 );
 
-/** Postpones a wake that could not be sent, like `deferFact`. A wake that was raised in the meantime is due immediately. */
+/** Postpones a wake that could not be sent, like `deferFact`. A wake that was raised again since its claim is due immediately. */
 export async function deferWake(source: DataSource, claimed: ClaimedWake, failure: Failure): Promise<void> {
   const { clubId, workflowId } = claimed;
   const row = sql`club_id = ${clubId} AND workflow_id = ${workflowId}`;

@@ -3,7 +3,7 @@ import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
-/** How a charge ended. `unknown` includes every outcome after which the charge may exist, or may still happen. */
+/** The outcome of a charge. `unknown` means that the charge perhaps exists, or perhaps still happens. */
 export type ChargeOutcome =
   | { result: 'paid'; paymentId: string }
   | { result: 'declined' }
@@ -62,7 +62,7 @@ export interface PaymentProcessor {
 const timeoutMs = 10_000;
 
 export interface PaymentSettings {
-  /** Absent if the operator has not configured a processor. */
+  /** The secret key of the processor. Absent if the operator has not configured a processor. */
   secretKey: Secret | undefined;
   apiUrl: string;
 }

@@ -1,4 +1,4 @@
-/** How the service reaches Temporal: with or without TLS, and with which credentials. Also finds settings that contradict each other. */
+/** The settings with which the service reaches Temporal: TLS and credentials. Also finds settings that contradict each other. */
 import type { Secret } from '../core/secret.ts';
 
 export interface TemporalSettings {

@@ -40,9 +40,9 @@ export interface Tracer {
   fail(error: unknown): void;
   /** Names the request's span by its route, which is a path pattern. */
   nameRequest(route: string): void;
-  /** From now on, traceparents of these peers are accepted. */
+  /** Accepts traceparents of these peers from now on. */
   trust(trusts: Trusts): void;
-  /** From now on, reports losses to this function, once a minute at most. */
+  /** Reports losses to this function from now on, once a minute at most. */
   reportLosses(tell: (loss: LostSpans) => void): void;
   /** Sends the remaining spans, within a few seconds. */
   stop(): Promise<void>;

@@ -25,7 +25,7 @@ export interface Variable<T> {
   readonly parse: (input: string | undefined) => Parsed<T>;
 }
 
-/** If there is a mistake, `value` is a substitute, so that reading continues with the next variable. */
+/** The result of reading a variable. If there is a mistake, `value` is a substitute, so that reading continues with the next variable. */
 interface Parsed<T> {
   value: T;
   mistake?: string;

@@ -10,7 +10,7 @@ type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
 
 /** The account that the caller names, whether or not the account exists. */
 interface Named {
-  /** Absent for an administrator. */
+  /** The club of the student; absent if the account is an administrator's. */
   club_id?: string;
   email: string;
 }
@@ -32,8 +32,8 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * Opens a session after a token or code of a mail, which is stronger than a password. The network is known to the account from now on. @throws the the errors of
- * `open`
+ * Opens a session after a token or code of a mail, which is stronger than a password. The network is known to the account from now on.
+ * @throws the errors of `open`
  */
 export async function openByMail<Opened extends Session>(
   { limiter, now, ip }: Request,

@@ -9,7 +9,7 @@ interface Folder {
   publicId: string;
 }
 
-/** Long enough to be cut in the middle. */
+/** The file is so long that its download can be cut in the middle. */
 const logbook = Buffer.from('Wind force four, the jib holds.\n'.repeat(30_000));
 
 /** @returns the published repository */
@@ -42,7 +42,7 @@ export async function folderIsFilled(scene: Scene, club: Club): Promise<Folder> 
   return { repositoryId: repository.id, publicId: repository.public_id };
 }
 
-/** @param club with a session of the student @throws Problem if the two parts differ from the archive */
+/** @param club the club, with a session of the student @throws Problem if the two parts differ from the archive */
 export async function archiveIsDownloaded(
   scene: Scene,
   { clubId, token }: Club,

@@ -20,7 +20,7 @@ export interface Buyer {
   readonly shop: string;
 }
 
-/** @param from the number of the first section @returns links to further details */
+/** @param from the number of the first section of this scene @returns links to further details */
 export async function wholeClubIsOpened(
   scene: Scene,
   club: Club,

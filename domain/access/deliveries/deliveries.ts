@@ -124,7 +124,7 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
   return presentDelivery(await readDelivery(db, clubId, deliveryId));
 }
 
-/** @throws DomainError not_found (course, cohort, agent, repository or space) */
+/** @throws DomainError not_found (no such course, cohort, agent, repository or space) */
 export async function createDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -152,7 +152,8 @@ export async function createDelivery(
 /**
  * Changes the fields that are present. Enrollments stay as they are.
  * @param input.access_days 0 removes the limit
- * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the current
+ * @throws DomainError not_found (no such delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the
+ *   current
  * opening)
  */
 export async function updateDelivery(
@@ -181,7 +182,7 @@ export async function updateDelivery(
   });
 }
 
-/** Archives a delivery, so that it is not granted any more. Safe to repeat. @throws DomainError not_found */
+/** Archives a delivery, so that it is not granted any more. It is safe to repeat this function. @throws DomainError not_found */
 export async function archiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,

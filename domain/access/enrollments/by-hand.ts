@@ -20,7 +20,7 @@ type EnrollmentRecord = RecordOf<'Enrollment'>;
 /**
  * An administrator who grants access confirms the student: the pending sign-up of the student then counts as a student of the club, and
  * gets an invitation (DEC-62).
- * @throws DomainError not_found (student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
+ * @throws DomainError not_found (no such student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
  */
 export async function grantEnrollment(
   deps: VaultDeps,
@@ -54,7 +54,7 @@ export async function restoreEnrollment(
   return changeAndRead(deps, clubId, now, (tx) => restoreAccess(tx, clubId, enrollmentId, now));
 }
 
-/** @throws DomainError not_found (enrollment or cohort), enrollment_revoked */
+/** @throws DomainError not_found (no such enrollment or cohort), enrollment_revoked */
 export async function moveEnrollment(
   deps: DatabaseDeps,
   clubId: Id,

@@ -46,7 +46,7 @@ export async function lockCohortForShare(tx: Transaction, courseId: Id | null, c
   return cohort;
 }
 
-/** @returns a page of the course's cohorts, newest first @throws DomainError not_found (course) */
+/** @returns a page of the course's cohorts, newest first @throws DomainError not_found (no such course) */
 export async function listCohorts(
   db: Queries,
   clubId: Id,
@@ -62,7 +62,7 @@ export async function listCohorts(
   return { rows: rows.map(presentCohort), total };
 }
 
-/** @throws DomainError not_found (course), invalid_request (the end is not after the beginning) */
+/** @throws DomainError not_found (no such course), invalid_request (the end is not after the beginning) */
 export async function createCohort(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -4,7 +4,7 @@ export type EnrollmentStatus = 'active' | 'expired' | 'revoked';
 
 export interface EnrollmentTimes {
   startsAt: Date;
-  /** Null for access without an end. */
+  /** The end of the access. Null if the access has no end. */
   endsAt: Date | null;
   revokedAt: Date | null;
 }

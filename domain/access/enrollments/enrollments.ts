@@ -31,27 +31,29 @@ export interface Grant {
   studentId: Id;
   deliveryId: Id;
   source: EnrollmentSource;
-  /** The purchase or the subscription, if one of them is the source. */
+  /** The purchase or the subscription that is the source of the access; absent for any other source. */
   originId?: Id | undefined;
-  /** Absent if the cohort of the delivery applies. */
+  /** The requested cohort. Absent if the cohort of the delivery applies. */
   cohortId?: Id | undefined;
-  /** Absent if the access begins with the cohort, but not before now. */
+  /** The requested beginning. Absent if the access begins with the cohort, but not before now. */
   startsAt?: Date | undefined;
-  /** Absent if the days of the delivery or the cohort decide the end. Null for an access without an end. */
+  /** The requested end. Absent if the days of the delivery or the cohort decide the end. Null for an access without an end. */
   endsAt?: Date | null | undefined;
 }
 
 export interface GrantResult {
   enrollment: EnrollmentRow;
-  /** False if the student had the access already. Then nothing changed, and no fact was recorded. */
+  /**
+   * Whether this call has granted the access. False if the student had the access already; then nothing changed, and no fact was recorded.
+   */
   fresh: boolean;
 }
 
 /**
  * Grants access and records `access.granted`. A source that is not a sale grants access to a delivery only once. Each sale has its own
  * enrollment, one for each purchase or subscription and delivery.
- * @throws DomainError not_found (student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is not
- *   after the beginning)
+ * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is
+ *   not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
@@ -84,7 +86,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 
 /**
  * Grants access by an administrator, who gets an error if the student has the access already.
- * @throws DomainError as `grantAccess`; already_enrolled
+ * @throws DomainError already_enrolled, and the errors of `grantAccess`
  */
 export async function grantByHand(
   tx: Transaction,
@@ -209,7 +211,7 @@ export async function changeEnd(
 
 /**
  * Moves the enrollment to another cohort of its course and records `access.moved`. The beginning and the end of the access stay the same.
- * @throws DomainError not_found (enrollment or cohort), enrollment_revoked
+ * @throws DomainError not_found (no such enrollment or cohort), enrollment_revoked
  */
 export async function moveToCohort(
   tx: Transaction,
@@ -234,7 +236,10 @@ export async function moveToCohort(
   return after;
 }
 
-/** Takes a shared lock on a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
+/**
+ * Takes a shared lock on a cohort of the delivery's course.
+ * @throws DomainError not_found (no such delivery, or a cohort of another course)
+ */
 async function lockCohortOfForShare(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
   const { courseId } = await lockDeliveryForShare(tx, clubId, deliveryId);
   await lockCohortForShare(tx, courseId, cohortId);

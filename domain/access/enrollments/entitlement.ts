@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 
 /**
  * A condition: an enrollment gives the student access to a course at a time.
- * @param courseId such as `` sql`course.id` ``
+ * @param courseId the SQL of the course's id, such as `` sql`course.id` ``
  */
 export function hasAccessToCourse(courseId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.course_id = ${courseId}`, studentId, now);

@@ -30,7 +30,7 @@ interface Standing {
 /**
  * Grants each delivery to each student who does not have it, and records `access.granted` for each new enrollment.
  * @returns the number of new enrollments
- * @throws DomainError not_found (delivery or cohort), delivery_archived, invalid_request (the end is not after the beginning)
+ * @throws DomainError not_found (no such delivery or cohort), delivery_archived, invalid_request (the end is not after the beginning)
  */
 export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date): Promise<number> {
   const { clubId, studentIds, deliveryIds, source } = grants;

@@ -80,8 +80,8 @@ function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: E
 }
 
 /**
- * The time until which a canceled subscription still gives access. Null if the subscription gives no access, or if the target is not a
- * cancellation.
+ * Returns the time until which a canceled subscription still gives access. The result is null if the subscription gives no access, or if
+ * the target is not a cancellation.
  */
 function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date | null {
   if (to.kind !== 'canceled' || to.periodEnd === null) return null;

@@ -19,7 +19,7 @@ import { grantToMany } from '../enrollments/many-grants.ts';
 /** The rows after the cursor, and the position of the cursor after these rows. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
-  /** Set if the import cannot read the file beyond these rows. */
+  /** The error of the import. Set if the import cannot read the file beyond these rows. */
   failsWith?: ImportError;
 }
 

@@ -122,7 +122,7 @@ export async function listImportRows(
 }
 
 /**
- * Ends an import. Processed rows stay processed. Safe to repeat.
+ * Ends an import. Processed rows stay processed. It is safe to repeat this function.
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(

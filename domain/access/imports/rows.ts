@@ -9,7 +9,7 @@ import { importRules } from './imports.policy.ts';
 export interface Person {
   /** Case-folded. */
   email: string;
-  /** Empty if the import does not read the names. */
+  /** The name of the person. Empty if the import does not read the names. */
   name: string;
 }
 

@@ -32,7 +32,7 @@ export type ImportStep =
  */
 export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
   const studentImport = await loadImport(deps.db, importId);
-  if (!studentImport) return { done: true, outcome: 'canceled' }; // its club was deleted
+  if (!studentImport) return { done: true, outcome: 'canceled' }; // the import was deleted with its club
   if (hasImportEnded(studentImport.status)) return cleanUp(deps, studentImport, now);
   if (studentImport.status === 'uploading') return awaitFile(deps, studentImport, now);
   if (!(await isItsTurn(deps.db, studentImport))) return awaitTurn(deps, studentImport, now);

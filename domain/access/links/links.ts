@@ -93,7 +93,7 @@ function generateCode(): string {
 
 /**
  * @param input.code generated if absent
- * @throws DomainError not_found (delivery), code_taken, invalid_request (the new link would already be expired)
+ * @throws DomainError not_found (no such delivery), code_taken, invalid_request (the new link would already be expired)
  */
 export async function createLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
@@ -136,7 +136,7 @@ const codeTaken = () => new DomainError('code_taken', 'Another registration link
  * Changes the fields that are present. Students who have claimed the link keep its deliveries.
  * @param input.max_uses 0 removes the limit
  * @param input.expires_at an empty text removes the expiry; a past time ends the link
- * @throws DomainError not_found (link or delivery)
+ * @throws DomainError not_found (no such link or delivery)
  */
 export async function updateLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
@@ -163,7 +163,7 @@ export async function updateLink(
   });
 }
 
-/** Revokes a link, so that it cannot be claimed any more. Safe to repeat. @throws DomainError not_found */
+/** Revokes a link, so that it cannot be claimed any more. It is safe to repeat this function. @throws DomainError not_found */
 export async function revokeLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,

@@ -47,7 +47,7 @@ export interface StreamedText {
   isCounted: boolean;
 }
 
-/** Used if only the row of the call is known. */
+/** The text of a stream, if only the row of its call is known. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream broke off on the platform's side. */

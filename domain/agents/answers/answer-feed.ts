@@ -25,7 +25,7 @@ export interface FeedDeps {
   source: DataSource;
   /** A direct connection without transaction pooling, because LISTEN needs a connection of its own. */
   databaseUrl: string;
-  /** Called when a read or a connection fails. The feed then tries again. */
+  /** Receives the error of a failed read or connection. The feed then tries again. */
   onFailure: (error: unknown) => void;
 }
 

@@ -172,7 +172,7 @@ export async function endUnbegunCall(
   );
 }
 
-/** Releases an answer whose stream has not begun. @param at when the next call is due */
+/** Releases an answer whose stream has not begun. @param at the time at which the next call is due */
 export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
   const unbegun = { id, callNo, status: 'generating' as const, begunAt: IsNull() };
   await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });

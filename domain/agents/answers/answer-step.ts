@@ -24,16 +24,16 @@ import type { PromptsAhead } from '../prompt/prompts-ahead.ts';
 export interface AnswerDeps {
   db: Database;
   prompt: PromptDeps;
-  /** Absent if this process prepares no prompts in advance. */
+  /** Prompts that were prepared in advance. Absent if this process prepares none. */
   promptsAhead?: PromptsAhead;
-  /** Absent if no model is configured. */
+  /** The client of the model. Absent if no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
   /** Notifies the API's processes that answers have ended. Called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
-  /** Called once with the report of an ended answer. */
+  /** Receives the report of each answer that has ended, once. */
   onEnd: (report: AnswerReport) => void;
-  /** Called when the log has the first words of an answer, with the milliseconds since its question was accepted. */
+  /** Is called when the log has the first words of an answer. It receives the milliseconds since the question was accepted. */
   onFirstWords: (ms: number) => void;
   logger: Logger;
   /** A point at which tests stop the process. */

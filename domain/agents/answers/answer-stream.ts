@@ -49,7 +49,7 @@ interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** Undefined until the model reports its use at the beginning of the stream. */
+  /** The use of tokens. Undefined until the model reports its use at the beginning of the stream. */
   use: TokenUse | undefined;
   stopReason: string | null;
   /** The model has counted its output. */

@@ -61,7 +61,7 @@ export interface DeltaLog {
 
 export interface DeltaLogDeps {
   source: DataSource;
-  /** Notifies the API's processes that answers' logs have grown. Called after the commit. */
+  /** Notifies the API's processes that answers' logs have grown. It is called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
   onError: (error: unknown) => void;
   /** A point at which tests stop the process. */

@@ -88,7 +88,7 @@ export async function listAgentUsage(
 }
 
 /**
- * @param filter.month such as `2026-03`; if absent, the current month
+ * @param filter.month a month such as `2026-03`; if absent, the current month
  * @returns a page of each agent's use in the month, highest cost first
  */
 export async function listClubUsage(

@@ -44,7 +44,7 @@ export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
 /**
  * If only reserves fill the club's budget, the question waits until an answer ends (ANS-5). After acceptance it wakes the answer's run.
  * @returns the data of the `accepted` event
- * @throws DomainError not_found (agent or conversation), feature_not_in_plan, not_entitled, message_exists,
+ * @throws DomainError not_found (no such agent or conversation), feature_not_in_plan, not_entitled, message_exists,
  * generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget),
  * not_configured
  */

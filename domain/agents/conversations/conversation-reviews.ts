@@ -25,7 +25,7 @@ function presentReview(row: ReviewRow): Review {
   return { ...presentConversation(row), student: { id: row.studentId, name: row.name, email: row.email } };
 }
 
-/** @returns a page, newest message first @throws DomainError not_found (agent) */
+/** @returns a page, newest message first @throws DomainError not_found (no such agent) */
 export async function listReviews(
   db: Queries,
   clubId: Id,

@@ -43,7 +43,7 @@ export async function readImages(
   );
   const images: { mediaType: ImageType; bytes: Buffer }[] = [];
   for (const { objectKey, renditions, mime, sizeBytes } of rows) {
-    const key = renditions?.preview?.key ?? objectKey; // the store has each earlier image as the student uploaded it
+    const key = renditions?.preview?.key ?? objectKey; // images of earlier releases are stored as students uploaded them
     const bytes = key === null ? undefined : await storage.read(key, 0, Number(sizeBytes));
     if (!bytes || mime === null || !isImageType(mime)) throw new Error('The store lacks an image that is ready');
     images.push({ mediaType: mime, bytes });

@@ -31,7 +31,7 @@ const charactersAToken = 3;
  * half.
  */
 const bytesAToken = 2;
-/** Used for passages, because their language is unknown. */
+/** The characters per token of passages, whose language is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
@@ -41,7 +41,7 @@ export interface Turn {
 }
 
 /**
- * @param newestFirst as many turns as {@link promptBounds} allows, or more
+ * @param newestFirst the newest turns: as many as {@link promptBounds} allows, or more
  * @returns the turns that fit into these bounds; the oldest is first
  */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {

@@ -8,7 +8,7 @@ import { preparePrompt, type PromptDeps } from './prompt.ts';
 import type { Prompt } from './prompt-blocks.policy.ts';
 
 export interface PromptsAhead {
-  /** Called when the run of the question is about to start in this process. */
+  /** Begins to prepare the prompt. It is called when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
   /** @returns the prepared prompt of the answer, returned once, if it is recent and the answer has not changed since */
   take(answer: AnswerRow): Promise<Prompt | undefined>;

@@ -84,7 +84,10 @@ export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promis
   if (!(await db.manager.existsBy(Agent, { id: agentId, clubId }))) throw notFound('agent');
 }
 
-/** Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time. @throws DomainError not_found */
+/**
+ * Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time.
+ * @throws DomainError not_found
+ */
 export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
   const agent = await tx.one<{ status: AgentStatus }>(
     sql`SELECT status FROM agents WHERE id = ${agentId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
@@ -96,7 +99,7 @@ export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
 /**
  * Changes the given fields. The material of an archived agent leaves the index.
  * @param input.model `default` stands for the environment's model
- * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
+ * @throws DomainError not_found, feature_not_in_plan (only if the agent is published), public_id_taken
  */
 export async function updateAgent(
   { db }: DatabaseDeps,

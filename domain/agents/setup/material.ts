@@ -44,7 +44,7 @@ export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promis
 
 /**
  * Replaces the whole material and updates the index.
- * @throws DomainError not_found (the agent, or a named item with its field), media_archived (a newly named file)
+ * @throws DomainError not_found (no such agent or item), media_archived (a newly named file is archived)
  */
 export async function setMaterial(
   { db }: DatabaseDeps,

@@ -50,7 +50,7 @@ function hasWarning(code: SourceWarningCode | 'any'): Sql {
     : sql`warnings @> jsonb_build_array(jsonb_build_object('code', ${code}::text))`;
 }
 
-/** @returns a page of sources, newest first @throws DomainError not_found (agent) */
+/** @returns a page of sources, newest first @throws DomainError not_found (no such agent) */
 export async function listSources(
   db: Queries,
   clubId: Id,
@@ -72,7 +72,7 @@ export async function listSources(
 
 /**
  * Requests a new indexing of a source. Until the new indexing ends, searches find the old passages.
- * @throws DomainError not_found (agent, or a source outside its material)
+ * @throws DomainError not_found (no such agent, or a source outside the agent's material)
  */
 export async function reindexSource(
   { db }: DatabaseDeps,

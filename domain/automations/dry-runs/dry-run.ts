@@ -43,8 +43,8 @@ interface Scene {
 
 /**
  * Predicts a run of the draft or of a version for one student.
- * @throws DomainError not_found (the automation, the version, the student, a supposed id), invalid_definition (a draft with problems),
- *   invalid_request (a supposed fact)
+ * @throws DomainError not_found (no such automation, version, student or supposed id), invalid_definition (the draft has problems),
+ *   invalid_request (a supposed fact is invalid)
  */
 export async function dryRun(
   deps: VaultDeps,

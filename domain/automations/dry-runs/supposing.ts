@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** For each kind of fact: the field that names its subject, and its other fields. */
+/** The fields of each kind of fact: the field that names its subject, and the other fields. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },
@@ -59,7 +59,10 @@ export interface Supposed {
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @throws DomainError invalid_request (a field of another kind, a step without an e-mail, a time too far away), not_found (an id) */
+/**
+ * @throws DomainError invalid_request (a field belongs to another kind, a step sends no e-mail, or a time is too far away), not_found (no
+ *   such id)
+ */
 export async function readSupposed(
   db: Queries,
   clubId: Id,

@@ -131,7 +131,7 @@ interface Before {
   same: boolean;
 }
 
-/** @returns for each student: the number of runs in this automation, and whether one of them has the same cause */
+/** @returns the number of each student's runs in this automation, and whether one of these runs has the same cause */
 async function runsBefore(
   db: Queries,
   automationId: Id,

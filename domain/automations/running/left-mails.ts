@@ -6,7 +6,10 @@ import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 
 const mailsPerBatch = 500;
 
-/** Marks a batch of these e-mails as failed with an unknown outcome, unless a report has proven the delivery. Safe to repeat. */
+/**
+ * Marks a batch of these e-mails as failed with an unknown outcome, unless a report has proven the delivery. It is safe to repeat this
+ * function.
+ */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
   const settledCount = await db.run(sql`
     UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id IN (

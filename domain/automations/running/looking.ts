@@ -26,7 +26,7 @@ export interface Look {
   /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
-  /** Like `wasOpen` of `Standing`, including this look. */
+  /** Whether the student had the access at an earlier look or at this look. */
   wasOpen: boolean;
   decision: Decision;
 }

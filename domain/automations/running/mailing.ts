@@ -36,7 +36,9 @@ export interface MailingDeps {
   onMail: (status: Outcome['status']) => void;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s), so that a running sender never loses its lease. */
+/**
+ * The lease of an e-mail. It is longer than the SMTP client's limit for a message (60 s), so that a running sender never loses its lease.
+ */
 const leaseSeconds = 90;
 
 interface MailRow {

@@ -55,7 +55,7 @@ export interface Recipient {
 /** The records that a look needs. All of them are locked. */
 export interface LockedLook {
   run: RunRow;
-  /** Undefined if the student was removed. */
+  /** The student of the run. Undefined if the student was removed. */
   student: Recipient | undefined;
   automation: AutomationState;
 }

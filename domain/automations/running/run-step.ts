@@ -1,6 +1,6 @@
 /**
- * The step of `automation-run/<id>`: one look. One transaction under the student's lock reads, decides, applies the step and moves the
- * cursor. An e-mail is claimed before it is given to the mail server, and its outcome is recorded afterwards (AUTO-10).
+ * The step of `automation-run/<id>`: one look. One transaction, which has locked the student, reads the run, decides, applies the step and
+ * moves the cursor. An e-mail is claimed before it is given to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -45,7 +45,9 @@ export interface RunDeps extends MailingDeps {
   db: Database;
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
-  /** Called after each look with the kind of the completed step, and with the status if the run has ended. */
+  /**
+   * Is called each time that the step has looked at the run: with the kind of the completed step, and with the status if the run has ended.
+   */
   onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
   failpoint: (name: RunFailpoint) => Promise<void>;
@@ -66,7 +68,7 @@ export type RunStep =
   | { done: true; outcome: RunStatus }
   | {
       done: false;
-      /** Unix milliseconds. Absent if the next step is due immediately. */
+      /** The time of the next step, in Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
       /** The position of the step in its version, from 1, the number of steps, and the step's kind. Shown in the Temporal UI. */
       number: number;
@@ -110,7 +112,7 @@ interface Answered {
   answer: RunStep;
   /** The kind of the completed step. */
   completedKind?: string;
-  /** The status with which this look ended the run. */
+  /** The status of the run, if this look has ended the run. */
   ended?: RunStatus;
 }
 type Looked = Answered | MailToSend;

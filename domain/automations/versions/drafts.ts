@@ -49,7 +49,7 @@ export async function listAutomations(
   return { rows: await presentSummaries(db, rows), total };
 }
 
-/** @throws DomainError feature_not_in_plan, automation_limit_reached, media_archived, invalid_request (a bound of definitions) */
+/** @throws DomainError feature_not_in_plan, automation_limit_reached, media_archived, invalid_request (the definition exceeds a bound) */
 export async function createAutomation(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -91,7 +91,8 @@ async function insertDraft(
 /**
  * Changes the name or the draft, if present. A new draft replaces the whole old one.
  * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
- * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, automation_state, feature_not_in_plan, invalid_request
+ * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, automation_state,
+ *   feature_not_in_plan, invalid_request
  */
 export async function updateAutomation(
   { db }: DatabaseDeps,

@@ -1,4 +1,4 @@
-/** Limits how often automations start one another, so that a cycle of automations ends (AUTO-14). Pure. */
+/** Limits how often automations start one another, so that a cycle of automations ends (AUTO-14). The functions are pure. */
 
 const windowMs = 24 * 3_600_000;
 /** The maximum number of links within the window. A run with more links fails. */

@@ -42,8 +42,8 @@ type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
  * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. Before the
  * transaction, e-mails are compiled and their images are copied. The transaction then checks the draft again.
  * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
- * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, feature_not_in_plan, automation_state,
- *   nothing_to_publish, invalid_definition (with the first problem)
+ * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, feature_not_in_plan,
+ *   automation_state, nothing_to_publish, invalid_definition (the message names the first problem)
  */
 export async function publishAutomation(
   deps: PublishingDeps,

@@ -34,7 +34,7 @@ export async function listVersions(
   return { rows: rows.map(summaryOf), total };
 }
 
-/** @throws DomainError not_found (the automation, or its version) */
+/** @throws DomainError not_found (no such automation or version) */
 export async function readVersion(
   db: Queries,
   clubId: Id,
@@ -51,7 +51,7 @@ export async function readVersion(
 
 /**
  * @param of the numbers of two versions. If `from` is absent, the published version is used. If `to` is absent, the draft is used
- * @throws DomainError not_found (the automation, or its version)
+ * @throws DomainError not_found (no such automation or version)
  */
 export async function compareVersions(
   db: Queries,

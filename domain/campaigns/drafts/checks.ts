@@ -81,7 +81,7 @@ function allOf({ ofEmail, ofAudience, ofClub }: CampaignProblems): FoundProblems
   return { problems, count: ofEmail.count + ofAudience.length + ofClub.length };
 }
 
-/** @returns the problems of the e-mail alone @throws DomainError busy */
+/** @returns only the problems of the e-mail @throws DomainError busy */
 export async function emailProblems(
   db: Queries,
   { clubId, content }: CampaignRow,

@@ -39,7 +39,7 @@ const maxCandidates = 5_000;
 
 /**
  * @param studentId the student who would get the copy; absent for a copy for an unknown student
- * @throws DomainError not_found (campaign or student), campaign_has_problems
+ * @throws DomainError not_found (no such campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
   deps: PageDeps,
@@ -119,7 +119,7 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** Absent if the e-mail has no preheader. The HTML contains the preheader too. */
+  /** The preheader, which the HTML contains too. Absent if the e-mail has no preheader. */
   preheader?: string;
   html: string;
   text: string;

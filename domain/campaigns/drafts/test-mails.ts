@@ -29,7 +29,7 @@ type Record = RecordOf<'TestMail'>;
 /**
  * Requests a copy, which a run then sends.
  * @param administratorId a confirmed member of the club
- * @throws DomainError not_found (campaign or member), feature_not_in_plan, campaign_has_problems
+ * @throws DomainError not_found (no such campaign or member), feature_not_in_plan, campaign_has_problems
  */
 export async function requestTestMail(
   { db }: DatabaseDeps,
@@ -38,7 +38,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // compiled before the transaction, which then reads the result from the cache
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // the transaction then reads the result from the cache
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -93,13 +93,13 @@ interface Claimed extends Claim {
   clubId: Id;
   campaignId: Id;
   attemptCount: number;
-  /** Null if the administrator is not a member any more. */
+  /** The name of the recipient. Null if this administrator is not a member any more. */
   name: string | null;
   email: string | null;
   language: string | null;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
+/** The lease of a test mail. It is longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',

@@ -30,7 +30,7 @@ const placeholders = /\uE000(\w+)\uE001/;
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns for each language, a list in which pieces of HTML and names of placeholders alternate */
+/** @returns the frame of each language: a list in which pieces of HTML and names of placeholders alternate */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -106,7 +106,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** Empty if the account was deleted. */
+  /** The name of the author. Empty if the account was deleted. */
   author: string;
   time: string;
 }

@@ -25,7 +25,7 @@ export interface FoundAccount {
  * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. The order of locks: first the club's
  * count, if a read without a lock finds a person who does not count yet, then the existing students by id. The caller records facts and
  * mails about new students, and mails to students whose pending sign-up was confirmed.
- * @param people without duplicate addresses
+ * @param people the people, without duplicate addresses
  * @param room receives the number of new people, and returns how many of them may count. The first people of the list count
  * @returns the accounts by address. People without a seat are absent
  * @throws StaleRead (an account was created or deleted after the read)

@@ -8,7 +8,7 @@ import { dictionary } from '@zxcvbn-ts/language-common';
 
 const leaked: ReadonlySet<string> = new Set(dictionary['passwords-common']);
 
-/** @param password in lower case */
+/** @param password the password in lower case */
 export function isLeaked(password: string): boolean {
   return leaked.has(password);
 }

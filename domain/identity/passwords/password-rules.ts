@@ -13,7 +13,7 @@ const minCharacters = 10;
 const minDistinct = 4;
 /** The number of letters and digits that must remain without the public data about the owner. */
 const minUnknown = 6;
-/** Shorter parts of a name or an address occur in many words, so they are not removed. */
+/** The minimum length of a part of a name or an address that is removed from a password. Shorter parts occur in many words. */
 const minPartLength = 3;
 
 /**

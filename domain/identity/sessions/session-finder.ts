@@ -110,7 +110,7 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }, S
      JOIN clubs club ON club.id = student.club_id`,
 );
 
-/** Also finds the membership of a club, if the owner of the session has one. */
+/** Finds the administrators of valid sessions. Also finds the administrator's membership of the requested club, if there is one. */
 const selectAdministratorSessions = prepared<
   AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
   StudentLookUps & { clubIds: readonly (Id | null)[] }

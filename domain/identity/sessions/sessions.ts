@@ -79,7 +79,10 @@ export async function removeEndedSessions(
   };
 }
 
-/** @returns for each session, in their order, whether the session is valid: it has not ended, and its student was not removed */
+/**
+ * @returns whether each session is valid, in the order of the sessions. A session is valid if it has not ended, and its student was not
+ *   removed
+ */
 export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
   const rows = await db.rows<{ lives: boolean }>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id

@@ -11,7 +11,7 @@ export interface Archive {
   text(name: string): Promise<string | undefined>;
 }
 
-/** @throws Unreadable too_large (too many entries), file_corrupt, file_encrypted */
+/** @throws Unreadable too_large (the archive has too many entries), file_corrupt, file_encrypted */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   // The sizes of entries are checked during unpacking, which stops if an entry is larger than its declared size.
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };

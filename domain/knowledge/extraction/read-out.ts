@@ -44,7 +44,7 @@ export interface PageOptions {
   pages?: readonly number[] | undefined;
 }
 
-/** @param bytes stored WebVTT @throws Unreadable too_large, file_corrupt */
+/** @param bytes the subtitles as stored, in WebVTT @throws Unreadable too_large, file_corrupt */
 export function readSubtitles(bytes: Uint8Array): ReadOut {
   const into = new SectionBuilder();
   try {
@@ -97,7 +97,7 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (isSaidText) return 'text'; // the first words of a text may mention PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
-  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the file begins with the byte order mark of UTF-16
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
   // Office stores encrypted files in the container of its old formats.
   if (mime === 'application/x-cfb')

@@ -10,7 +10,7 @@ export interface Paragraph {
   text: string;
   /** `lines` is code, whose lines are kept. `row` is a row of a table or list, which stays close to the next row. */
   kind: 'prose' | 'row' | 'lines';
-  /** If the paragraph is a row of a table, the header of that table. Each passage with rows of the table begins with it. */
+  /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with it. */
   header?: string;
   /** The time span of a paragraph of a video or sound. Such a paragraph stays one block. */
   seconds?: Seconds;

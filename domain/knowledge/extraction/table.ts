@@ -35,7 +35,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** For each column, the cell that spans the next rows, and the number of those rows. */
+  /** The cell of each column that spans the next rows, and the number of those rows. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;

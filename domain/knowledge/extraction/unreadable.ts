@@ -7,7 +7,7 @@ export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
   /** The warnings before the error, which may explain it. */
   readonly warnings: SourceWarning[];
-  /** For a PDF without text, the pages that are pictures. */
+  /** The pages that are pictures, if the source is a PDF without text. */
   readonly scanned: Scanned | undefined;
 
   constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {

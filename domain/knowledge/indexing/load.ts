@@ -30,7 +30,7 @@ interface Row {
 /**
  * Must run after the claim, so that the content is at least as new as the claimed version.
  * @returns undefined if the source was deleted
- * @throws the the reason of the signal; errors of the store
+ * @throws the reason of the signal; errors of the store
  */
 export async function loadSource(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },

@@ -49,7 +49,10 @@ const ocrLanguages: Readonly<Record<string, string>> = {
 
 const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0] ?? ''] ?? 'eng';
 
-/** @param further such as `eng+jpn` @returns the club's language and then the deployment's languages, each once, such as `por+eng+jpn` */
+/**
+ * @param further the deployment's languages, such as `eng+jpn`
+ * @returns the club's language and then the deployment's languages, each once, such as `por+eng+jpn`
+ */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
@@ -58,7 +61,7 @@ export function ocrLanguagesOf(language: Language, further: string | undefined):
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
-/** @param pages in order @returns page ranges such as `1-3,7` */
+/** @param pages the numbers of pages, in order @returns the page ranges, such as `1-3,7` */
 export function pageRanges(pages: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const page of pages) {

@@ -33,9 +33,9 @@ interface Piece {
    * such a piece.
    */
   paragraph?: number;
-  /** If the piece is a row of a table, the header of the table. */
+  /** The header of the table, if the piece is a row of a table. */
   header?: string;
-  /** If the piece comes from subtitles, its time span. */
+  /** The time span of the piece, if it comes from subtitles. */
   seconds?: Seconds;
   /** Whether the piece is a repeated header before further rows. */
   isRepeated?: true;

@@ -12,7 +12,7 @@ import { indexingRules } from './indexing.policy.ts';
 interface RemovalDeps {
   db: Database;
   failpoint: (name: 'source_batch_removed') => Promise<void>;
-  /** Another batch size, which tests use. */
+  /** A batch size that replaces the usual size in tests. */
   removalBatch?: number;
 }
 

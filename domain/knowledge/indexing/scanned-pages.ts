@@ -18,14 +18,14 @@ export interface OcrDeps {
   furtherLanguages: string | undefined;
   /** A directory for temporary files. */
   workDirectory: string;
-  /** @returns the free bytes of that directory */
+  /** @returns the number of free bytes on the disk of the directory */
   freeBytes: (directory: string) => Promise<number>;
   permit: SinglePermit;
-  /** Called with the outcome of OCR for each file. */
+  /** Receives the outcome of OCR for each file. */
   onOutcome: (outcome: OcrOutcome) => void;
-  /** Called with each problem of the OCR program. */
+  /** Receives each problem of the OCR program. */
   onFlaw: (flaw: string) => void;
-  /** Other bounds, which tests use. */
+  /** Bounds that replace the usual bounds in tests. */
   rules?: Partial<Record<keyof typeof ocrRules, number>>;
 }
 
@@ -51,8 +51,8 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the combined reading. Also whether OCR must be tried again later, because the file did not cause the failure
- * @throws the the reason of the signal, and errors that the file did not cause
+ * @returns the combined reading, and whether OCR must be tried again later because the file did not cause the failure
+ * @throws the reason of the signal, and errors that the file did not cause
  */
 export async function readScannedPages(
   ocr: OcrDeps,

@@ -20,12 +20,12 @@ export interface IndexingDeps {
   extract: typeof extract;
   /** Reads scanned pages; undefined if the deployment has no OCR. */
   ocr: OcrDeps | undefined;
-  /** Called with each error that the source did not cause, before the next try, and with the outcome of each source. */
+  /** Receives the outcome of each source. Also receives each error that the source did not cause, before the next try. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** A point at which tests stop the process. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** Another batch size, which tests use. */
+  /** The batch size of removals. Only tests set it. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';

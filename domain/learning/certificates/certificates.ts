@@ -50,7 +50,7 @@ function drawCode(): string {
  * `certificate.issued`. An existing certificate stays unchanged. This function is called once per completion, in the transaction of the
  * completion.
  * @param publicUrl the address of this service, without a slash at the end
- * @throws DomainError not_found (student or course)
+ * @throws DomainError not_found (no such student or course)
  */
 export async function issueOnCompletion(
   tx: Transaction,
@@ -68,7 +68,7 @@ export async function issueOnCompletion(
 /**
  * Issues a certificate by hand and records `certificate.issued`. The administrator decides whether the course was completed.
  * @param draw the source of codes
- * @throws DomainError not_found (student or course), certificate_exists
+ * @throws DomainError not_found (no such student or course), certificate_exists
  */
 export async function issueCertificate(
   { db, publicUrl }: AddressedDeps,

@@ -1,6 +1,6 @@
 /** The codes of certificates: easy to read aloud and to type, with a check character that detects typing mistakes. */
 
-/** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
+/** The 31 characters of codes. 0, 1, I, L and O are left out, because they look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
 /** The number of characters of a code, including the check character at the end. */

@@ -27,7 +27,7 @@ const day = new Date('2026-03-02T12:00:00Z');
  * @param tag BCP 47
  * @param administratorId limits the waiting previews to two at a time, so that other printing continues
  * @returns the bytes of the PDF, and its language
- * @throws DomainError invalid_request (a language that is not offered), not_found (club), busy
+ * @throws DomainError invalid_request (the language is not offered), not_found (no such club), busy
  */
 export async function previewCertificate(
   { db, storage, publicUrl }: PreviewDeps,

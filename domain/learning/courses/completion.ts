@@ -16,8 +16,8 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Called before a lesson is completed, if it is not completed yet. Higher contexts use this function to refuse the completion. The caller
- * has locked the student and the course.
+ * Is called before a lesson is completed, unless it is already completed. Higher contexts use this function to refuse the completion. The
+ * caller has locked the student and the course.
  * @throws DomainError the reason of the refusal. In this case nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;

@@ -55,7 +55,10 @@ const outline = sql`(
              FROM lessons lesson WHERE lesson.module_id = module.id)) ORDER BY module.position, module.id), '[]')
     FROM modules module WHERE module.course_id = course.id)`;
 
-/** Creates a draft. @throws DomainError public_id_taken, not_found (the cover), media_archived, invalid_request (no image) */
+/**
+ * Creates a draft.
+ * @throws DomainError public_id_taken, not_found (no such cover), media_archived, invalid_request (the cover is not an image)
+ */
 export async function createCourse(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -125,7 +128,8 @@ export async function lockCourse(
 /**
  * Changes the given fields.
  * @param input.hours 0 removes the hours
- * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request (the cover is no image)
+ * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request (the cover is not an
+ *   image)
  */
 export async function updateCourse(
   { db }: DatabaseDeps,

@@ -35,7 +35,7 @@ type LessonRow = RowOf<typeof lessonColumns>;
 
 /**
  * Adds a lesson at the end of the module.
- * @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken, course_full
+ * @throws DomainError not_found (also if a file that the content names does not exist), media_archived, public_id_taken, course_full
  */
 export async function createLesson(
   { db }: DatabaseDeps,
@@ -76,7 +76,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 
 /**
  * Changes the given fields. A file that the content named before may be deleted.
- * @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken
+ * @throws DomainError not_found (also if a file that the content names does not exist), media_archived, public_id_taken
  */
 export async function updateLesson(
   { db }: DatabaseDeps,
@@ -115,7 +115,7 @@ export async function updateLesson(
 
 /**
  * Removes a lesson, with its comments, from its course. The row and its `public_id` stay, because events name them.
- * @throws DomainError not_found, in_use (an automation names it)
+ * @throws DomainError not_found, in_use (an automation names the lesson)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -138,7 +138,7 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
   });
 }
 
-/** @returns the files that a lesson's content names @throws DomainError invalid_request (too many) */
+/** @returns the files that a lesson's content names @throws DomainError invalid_request (the content names too many files) */
 function mentionedIn(content: string): Id[] {
   const ids = mediaIdsIn(content);
   if (ids.length > mostMentions)

@@ -43,7 +43,7 @@ type ProgressRow = RowOf<typeof courseProgress> & { hasAccess: boolean };
 
 /**
  * @returns a page with a row for each course that the student can access or has begun, newest courses first
- * @throws DomainError not_found (student)
+ * @throws DomainError not_found (no such student)
  */
 export async function listProgress(
   db: Queries,

@@ -54,7 +54,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
  * Awards points to a student once per cause. Records `student.level_reached` for each level that the student reaches with the award, in
  * the order of the levels' points. A level is reached only once, even if points fall and rise again.
  * @returns the award that was recorded first
- * @throws DomainError not_found (student)
+ * @throws DomainError not_found (no such student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
   const { clubId, studentId, points, cause, options = {} } = award;
@@ -85,7 +85,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
 
 /**
  * Awards points by hand, once per `id` of the administrator's client.
- * @throws DomainError invalid_request (no points), not_found (student)
+ * @throws DomainError invalid_request (the points are 0), not_found (no such student)
  */
 export async function awardByHand(
   { db }: DatabaseDeps,

@@ -15,7 +15,7 @@ export interface Tagging {
 
 /**
  * Adds a tag to a student and records `student.tagged`. Nothing changes if the student already has the tag.
- * @throws DomainError not_found (student or tag)
+ * @throws DomainError not_found (no such student or tag)
  */
 export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => putTag(tx, tagging, now));
@@ -40,7 +40,7 @@ export async function putTag(
 
 /**
  * Removes a tag from a student and records `student.untagged`. Nothing changes if the student does not have the tag.
- * @throws DomainError not_found (student or tag)
+ * @throws DomainError not_found (no such student or tag)
  */
 export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => takeTag(tx, tagging, now));

@@ -1,4 +1,4 @@
-/** The limits of guesses at codes (DEC-61). Pure. */
+/** The limits of guesses at codes (DEC-61). The functions are pure. */
 
 /** The maximum number of tries of one request whose code was mailed. */
 export const codeTries = 5;

@@ -19,8 +19,9 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * A token that is never mailed. It stores the password of the last repeated sign-up, so that sign-in gives it the same answer as the
-   * password of a first sign-up. The token lasts very long, because the password of a first sign-up is also stored without a time limit.
+   * A token that is never mailed. It stores the password of the last repeated sign-up, so that a sign-in with this password gets the same
+   * answer as a sign-in with the password of a first sign-up. The token lasts very long, because the password of a first sign-up is also
+   * stored without a time limit.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -97,9 +98,9 @@ export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: B
 /** The stored columns of a token. */
 export interface IssuedToken {
   id: Id;
-  /** Null for a token of an old release, which had a single key. */
+  /** The id of the key of the token. Null for a token of an old release, which had a single key. */
   keyId: Buffer | null;
-  /** Null for a code. */
+  /** The hash of the token. Null for a code. */
   tokenHash: Buffer | null;
 }
 

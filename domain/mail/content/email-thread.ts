@@ -12,9 +12,9 @@ export interface EmailToJudge {
   content: Partial<EmailContent>;
   /** The JSON path of the content in the checked document. */
   path: string;
-  /** Each `media_id` of the content that is a ready image of the library. */
+  /** The ids of ready images of the library among the `media_id` of the content. */
   images: readonly Id[];
-  /** For each `media_id` without a possible picture for e-mails, the reason; absent without such an image. */
+  /** The reason why an image cannot have a picture for e-mails, by its `media_id`. Absent if there is no such image. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 

@@ -75,7 +75,8 @@ const tooLarge = (path: string): ContentProblem => ({
 });
 
 /**
- * @param content has no problems @param widths of its images @returns undefined if the e-mail exceeds the limits of a thread
+ * @param content the content, which must have no problems @param widths the widths of its images @returns undefined if the e-mail exceeds
+ *   the limits of a thread
  * @throws DomainError busy
  */
 export async function compileInThread(

@@ -1,4 +1,4 @@
-/** The status of a mail domain after a check, and the time of the next check (CAMP-40). Pure. */
+/** The status of a mail domain after a check, and the time of the next check (CAMP-40). The functions are pure. */
 import type { DomainStatus } from '../../../entities/mail/values.ts';
 
 const hour = 3_600_000;

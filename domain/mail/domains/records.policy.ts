@@ -1,4 +1,7 @@
-/** The DNS records that prove a club's mail domain: the records to publish, and the state of the published records (CAMP-40). Pure. */
+/**
+ * The DNS records that prove a club's mail domain: the records to publish, and the state of the published records (CAMP-40). The functions
+ * are pure.
+ */
 
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
 export type DomainRecordState = 'ok' | 'missing' | 'wrong';

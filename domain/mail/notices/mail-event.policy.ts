@@ -1,4 +1,4 @@
-/** The events that mail providers report, and the identification of their mails (CAMP-15). Pure. */
+/** The events that mail providers report, and the identification of their mails (CAMP-15). The functions are pure. */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;

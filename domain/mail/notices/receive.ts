@@ -14,7 +14,7 @@ export interface MailNoticeDeps {
   token: Secret | undefined;
   /** The topic of SNS. Undefined if the operator has not configured a topic. */
   sns: SnsGuard | undefined;
-  /** Called with the outcome of each request, for the metrics. */
+  /** Receives the outcome of each request, for the metrics. */
   onEvents: (events: RecordedEvents) => void;
 }
 

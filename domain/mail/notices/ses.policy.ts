@@ -1,4 +1,4 @@
-/** Reads reports of SES about a mail, from its event publishing or its feedback notifications (CAMP-15). Pure. */
+/** Reads reports of SES about a mail, from its event publishing or its feedback notifications (CAMP-15). The functions are pure. */
 import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 import { mailIdIn, type MailEvent } from './mail-event.policy.ts';

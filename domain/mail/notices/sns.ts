@@ -76,7 +76,7 @@ const mostCertificates = 8;
 
 export interface SnsGuard {
   /**
-   * @throws DomainError signature_invalid, also if the message is for another topic
+   * @throws DomainError signature_invalid if the signature is wrong, or if the message is for another topic
    * @throws Error if the certificate of SNS cannot be fetched
    */
   verify: (message: SnsMessage, now: Date) => Promise<void>;

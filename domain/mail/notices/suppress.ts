@@ -4,7 +4,10 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** After this many soft bounces without a delivered mail in between, an address is suppressed like an address that does not exist. */
+/**
+ * The number of soft bounces, without a delivered mail between them, after which an address is suppressed like an address that does not
+ * exist.
+ */
 export const softBouncesBeforeSuppression = 5;
 
 interface ToSuppress {

@@ -1,4 +1,7 @@
-/** Decides the outcome of a hand-over of bulk mail. A mail that may have arrived is never sent again automatically (CAMP-6). Pure. */
+/**
+ * Decides the outcome of a hand-over of bulk mail. A mail that may have arrived is never sent again automatically (CAMP-6). The functions
+ * are pure.
+ */
 
 const minute = 60_000;
 /**

@@ -10,7 +10,7 @@ const isOurFault = /^(22|23|42)/;
 /**
  * Repeats the work while Postgres is not available.
  * @param record the work, which changes nothing if it was already committed
- * @throws the the last error, after two minutes or if a retry cannot succeed
+ * @throws the last error, after two minutes or if a retry cannot succeed
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;

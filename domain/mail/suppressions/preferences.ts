@@ -32,7 +32,7 @@ interface TokenOwner extends Unsubscription {
   clubName: string;
   /** The BCP 47 tag of the student's own language, or else of the club's language. */
   language: string;
-  /** Null for a removed student, who gets no mail any more. */
+  /** The hash of the address. Null for a removed student, who gets no mail any more. */
   addressKey: Buffer | null;
 }
 

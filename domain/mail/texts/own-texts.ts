@@ -36,7 +36,7 @@ export async function listMailTexts(db: Queries, clubId: Id): Promise<RecordOf<'
   }));
 }
 
-/** @throws DomainError invalid_request (a language that is not offered) */
+/** @throws DomainError invalid_request (the language is not offered) */
 export async function readMailText(
   { db, publicUrl }: { db: Queries; publicUrl: string },
   { clubId, template, language: requestedLanguage }: MailTextName,
@@ -61,7 +61,7 @@ export async function readMailText(
   };
 }
 
-/** @throws DomainError invalid_request (a language that is not offered, a text with a problem) */
+/** @throws DomainError invalid_request (the language is not offered, or the text has a problem) */
 export async function setMailText(
   deps: OwnTextDeps,
   name: MailTextName,

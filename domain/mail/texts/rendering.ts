@@ -42,7 +42,7 @@ export interface SessionWords {
 /** The branding and the text of a mail. */
 export interface MailStyle {
   branding?: Branding;
-  /** Undefined if the mail uses the text of the catalogue. */
+  /** The club's own text. Undefined if the mail uses the text of the catalogue. */
   own?: OwnText | undefined;
 }
 

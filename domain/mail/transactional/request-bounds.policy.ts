@@ -1,4 +1,4 @@
-/** The hourly limit of a club's mails of one template to one address (DEC-141). Pure. */
+/** The hourly limit of a club's mails of one template to one address (DEC-141). The function is pure. */
 
 export const requestRules = {
   /** The limit protects a mailbox against many requests from any source. */

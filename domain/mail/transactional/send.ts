@@ -50,7 +50,7 @@ export interface MailDeps {
   };
   /** The limits of mails on a club's own initiative, for its first day, second day and so on (DEC-65). */
   warmUp: readonly number[];
-  /** Called with the outcome of each attempt, for metrics and log. */
+  /** Receives the outcome of each attempt, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
 }
 

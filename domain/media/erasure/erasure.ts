@@ -38,8 +38,8 @@ interface RemovalOptions {
 }
 
 /**
- * Removes a file from the library, and its passages from the agents' index. @throws DomainError not_found, in_use (with the names of
- * records)
+ * Removes a file from the library, and its passages from the agents' index. @throws DomainError not_found, in_use (the message names
+ * records that use the file)
  */
 export async function removeMedia(
   deps: LibraryDeps,
@@ -54,7 +54,7 @@ export async function removeMedia(
 
 /**
  * Does the same as `removeMedia` in the caller's transaction, which then holds the locks of the file's and the club's row. After the
- * commit the caller calls `eraseAtOnce`. @throws DomainError not_found, in_use (with the names of records)
+ * commit the caller calls `eraseAtOnce`. @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMediaIn(
   tx: Transaction,
@@ -165,7 +165,7 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // the renditions, and the rest of an upload that is smaller than a part
+    await storage.removeUnder(`${key}.`); // removes the renditions, and the rest of an upload that is smaller than a part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;

@@ -17,7 +17,7 @@ import { eraseImmediately, removeMediaIn } from './erasure.ts';
 import { expiryRules } from '../media.policy.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The time when a file expires, and the time of its run's next step; null if the file does not expire. */
+/** The time when a file expires, and the time of the next step of the file's run. Both are null if the file does not expire. */
 type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 

@@ -60,7 +60,7 @@ export async function archiveTypeOf(read: Read, sizeBytes: number, head: Buffer)
   } catch (error) {
     if (archive.failure) throw archive.failure;
     if (!(error instanceof Error)) throw error;
-    return undefined; // not a readable archive
+    return undefined; // the file is not a readable archive
   }
 }
 

@@ -32,7 +32,7 @@ export interface IdentifiedFile {
   height?: number;
   /** The duration, for audio and video. */
   durationMs?: number;
-  /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
+  /** Whether the container of a video says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
 }
 
@@ -99,7 +99,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  const tailBytes = pieceBytes - (sizeBytes % 2); // so that a unit of two bytes is not cut
+  const tailBytes = pieceBytes - (sizeBytes % 2); // the tail begins at an even offset, so no unit of two bytes is cut
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 

@@ -200,7 +200,7 @@ const webpSizes: ReadonlyMap<string, (bytes: Buffer, at: number) => { width: num
   [
     'VP8 ',
     (bytes: Buffer, at: number) => {
-      if (bytes.readUIntBE(at + 3, 3) !== 0x9d012a) throw new BrokenImage(); // the start code of a key frame
+      if (bytes.readUIntBE(at + 3, 3) !== 0x9d012a) throw new BrokenImage(); // a key frame has this start code
       return { width: bytes.readUInt16LE(at + 6) & 0x3fff, height: bytes.readUInt16LE(at + 8) & 0x3fff };
     },
   ],

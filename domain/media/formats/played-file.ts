@@ -20,7 +20,7 @@ import type { PlayedType } from '../media.policy.ts';
 export interface PlayedFile {
   mime: PlayedType;
   durationMs: number;
-  /** For videos: the width in pixels, as a player shows the video. */
+  /** The width of a video in pixels, as a player shows the video. */
   width?: number;
   height?: number;
   /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */

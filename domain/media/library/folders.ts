@@ -43,7 +43,7 @@ export async function listFolders(db: Queries, clubId: Id, page: PageRequest): P
 
 const foldName = (name: string) => name.toLowerCase();
 
-/** @throws DomainError not_found (the parent), name_taken, folder_too_deep, folder_limit_reached, invalid_request */
+/** @throws DomainError not_found (no such parent), name_taken, folder_too_deep, folder_limit_reached, invalid_request */
 export async function createFolder(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -68,7 +68,7 @@ export async function createFolder(
 
 /**
  * Renames or moves a folder. An absent field does not change. @param input.parent_id the new parent, or `top` for the top of the library
- * @throws DomainError not_found (the folder, or the parent), name_taken, folder_too_deep, folder_cycle, invalid_request
+ * @throws DomainError not_found (no such folder or parent), name_taken, folder_too_deep, folder_cycle, invalid_request
  */
 export async function updateFolder(
   { db }: DatabaseDeps,
@@ -111,7 +111,7 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
       if (deleted === 0) throw notFound('folder');
     })
     .catch((error: unknown) => {
-      const isNotEmpty = sqlStateOf(error) === '23503'; // a foreign key
+      const isNotEmpty = sqlStateOf(error) === '23503'; // the code of a violated foreign key
       throw isNotEmpty
         ? new DomainError('folder_not_empty', 'The folder contains files or folders. Move them out first.')
         : error;

@@ -59,7 +59,7 @@ export interface LibraryFilter extends PageRequest {
   /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /** If true, only files that the reader marked as favorites. If false, only files that the reader did not mark. */
+  /** If true, the list has only files that the reader marked as favorites. If false, it has only files that the reader did not mark. */
   favorite?: boolean;
   /** A text to search in title and file name, without regard to case. */
   q?: string;
@@ -160,7 +160,7 @@ async function searchLibrary(
 
 /**
  * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records still use it.
- * @throws DomainError not_found (the file, or the folder), invalid_request (a title without a letter)
+ * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter)
  */
 export async function updateMedia(
   deps: LibraryDeps,

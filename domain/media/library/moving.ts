@@ -16,7 +16,7 @@ import type { StepWatcher } from '../processing/step.ts';
 export interface MovingDeps {
   db: Database;
   storage: ObjectStore;
-  /** Called with the outcome of each move. */
+  /** Receives the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
   /** Tests stop the process at these points. */
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;

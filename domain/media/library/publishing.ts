@@ -12,9 +12,10 @@ import { findMedia, type LibraryReader } from './library.ts';
 import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 
 /**
- * Requests that a file becomes public or private. Its run copies the file to the other bucket. If the file already has the visibility,
+ * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the visibility,
  * nothing changes. The last request wins. @returns the file, whose `visibility` changes after the move @throws
- * DomainError not_found (also a student's file), media_not_ready (not a ready file that we store), media_archived (only when publishing)
+ * DomainError not_found (also for a student's file), media_not_ready (the file is not ready, or the service does not store it),
+ * media_archived (an archived file cannot be published)
  */
 export async function moveMedia(
   deps: LibraryDeps,
@@ -50,8 +51,8 @@ export async function moveMedia(
 
 /**
  * Finds the current object of a public file. The file's permanent address redirects to it, so the permanent address stays valid after a
- * replacement. @returns the address of the object, and an entity tag that changes with the content @throws DomainError not_found, for
- * private, removed and unknown files
+ * replacement. @returns the address of the object, and an entity tag that changes with the content @throws DomainError not_found if the
+ * file is private, removed or unknown
  */
 export async function findPublicFile(
   db: Queries,

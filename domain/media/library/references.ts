@@ -10,8 +10,8 @@ import type { LibraryDeps } from '../media.ts';
 import { externalIdOf } from './references.policy.ts';
 
 /**
- * Adds a reference by an id or a pasted address. The address is not fetched. @throws DomainError invalid_request (neither an id nor an
- * address of the provider, a title without a letter), not_found (the folder)
+ * Adds a reference by an id or a pasted address. The address is not fetched. @throws DomainError invalid_request (the input is neither an
+ * id nor an address of the provider, or the title has no letter), not_found (no such folder)
  */
 export async function createReference(
   deps: LibraryDeps,

@@ -37,7 +37,7 @@ const columnList = (prefix: string) => raw(contentColumns.map((column) => `${pre
  * Exchanges the contents of two files in one transaction. The ids, titles, uses and folders of both files stay. The second file is archived
  * and gets the old content of the first file. A repeated call undoes the exchange.
  * @returns the first file
- * @throws DomainError not_found (either file), media_mismatch
+ * @throws DomainError not_found (if one of the two files does not exist), media_mismatch
  */
 export async function replaceMedia(
   deps: LibraryDeps,

@@ -30,8 +30,8 @@ export interface TrackName {
 /**
  * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is recorded for erasure until the
  * row names it, so no object remains if the process dies before that.
- * @throws DomainError not_found, invalid_file (not a ready video or sound), invalid_request (the language, the label, or a line of the
- *   file), too_many_tracks
+ * @throws DomainError not_found, invalid_file (the file is not a ready video or sound), invalid_request (the language, the label or a line
+ *   of the file is invalid), too_many_tracks
  */
 export async function putTrack(
   { db, storage }: MediaDeps,
@@ -113,7 +113,7 @@ export function canonicalLanguage(language: string): string {
     const [tag] = Intl.getCanonicalLocales(language);
     if (tag !== undefined && tag.length <= 35) return tag;
   } catch {
-    // not a language tag of BCP 47
+    // the text is not a language tag of BCP 47
   }
   throw new DomainError('invalid_request', 'language must be a language tag, such as `en` or `pt-BR`.');
 }

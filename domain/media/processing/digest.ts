@@ -31,7 +31,7 @@ export async function digestWhole(
  */
 export const anotherSize = () => new Error('The size of the object in the store has changed since the upload');
 
-/** @throws any the error of the iteration */
+/** @throws any error of the iteration */
 async function digestOf(bytes: AsyncIterable<Buffer>): Promise<Digest> {
   const hash = createHash('sha256');
   let [sizeBytes, crc] = [0, 0];

@@ -22,7 +22,7 @@ class FileGone extends Error {}
  * @param options.signal ends the thread
  * @param options.threads the threads; tests pass other threads
  * @returns undefined if the file no longer exists
- * @throws any the error of the store, and the reason of the signal
+ * @throws any error of the store, and the reason of the signal
  */
 export async function identify(
   contents: Pick<Contents, 'read'>,

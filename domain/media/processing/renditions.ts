@@ -35,7 +35,7 @@ export interface RenditionResult {
   renditions: readonly Rendition[];
   /** The roles of the existing renditions that stay. */
   keptRoles?: readonly RenditionRole[];
-  /** For an image of the library: whether it has a picture for e-mails, or the reason why not. */
+  /** Whether an image of the library has a picture for e-mails, or the reason why not. Absent for other files. */
   mailPicture?: MailPictureState;
 }
 

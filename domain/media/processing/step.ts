@@ -36,9 +36,9 @@ export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
   readers: FileReaders;
-  /** Called with each of our faults, after which the file is tried again. */
+  /** Receives each error that the file did not cause. The file is tried again after such an error. */
   onFault: (error: unknown) => void;
-  /** Called with the outcome of each file. */
+  /** Receives the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
   /** Tests stop the process at these points. */
@@ -46,7 +46,7 @@ export interface ProcessingDeps {
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
-/** `removed`: the file was removed during the step. */
+/** The outcome `removed` means that the file was removed during the step. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
@@ -55,8 +55,8 @@ export type ProcessingStep =
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
- * The event for which a ready file waits. `turn`: the next step of the file. `place`: a free permit for a video. `disk`: room on the disk.
- * `addresses`: the expiry of the signed addresses of the original of an agent's image.
+ * The event for which a ready file waits. `turn` is the next step of the file, `place` is a free permit for a video, and `disk` is room on
+ * the disk. `addresses` is the time at which the signed addresses of an agent's original image expire.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
@@ -143,7 +143,7 @@ async function workOn(
   now: Date,
 ): Promise<Waits> {
   const { db, storage } = deps;
-  // Every earlier try ended with the death of its process.
+  // In every earlier try the process died.
   if (claim.faultCount >= processingRules.maxFaults) {
     await abandon(deps, claim, now);
     return undefined;

@@ -29,7 +29,7 @@ type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
  * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
  * the parts, this function joins them (MED-26).
  * @param chargeChange is called once, by the call that changes the row. If this function throws, the upload stays unchanged
- * @throws any the error of the store
+ * @throws any error of the store
  */
 export async function settleArrival(
   deps: MediaDeps,

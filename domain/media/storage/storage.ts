@@ -3,7 +3,7 @@
  * so no writer can forget it:
  * - a row counts its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
  * - if the file is gone and the signed address of its upload may still be valid, the row counts its `address_bytes` (MED-29);
- * - it counts its `size_bytes` from then on, until `erased_at` says that the bucket has erased the file (MED-20).
+ * - after its size is settled, the row counts its `size_bytes`, until `erased_at` says that the bucket has erased the file (MED-20).
  *
  * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes only appends a change, which needs no
  * lock.

@@ -11,7 +11,8 @@ import { canonicalLanguage, findWithRoom, lockPlayed } from '../library/tracks.t
 /**
  * Starts a run that makes the track. A repeated request changes nothing while the track is pending, and starts a failed transcription
  * again. @param deps.makesSubtitles whether the deployment has a program for subtitles @throws DomainError not_configured, not_found,
- * invalid_file, invalid_request (language), track_exists (an uploaded track), too_many_tracks, transcription_pending (another language)
+ * invalid_file, invalid_request (the language is invalid), track_exists (an uploaded track exists), too_many_tracks, transcription_pending
+ * (a transcription in another language is pending)
  */
 export async function requestTranscription(
   { db, makesSubtitles }: Pick<MediaDeps, 'db'> & { makesSubtitles: boolean },

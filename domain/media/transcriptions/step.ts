@@ -24,11 +24,11 @@ export interface TranscriptionDeps {
   storage: ObjectStore;
   /** Makes subtitles of the speech of a file (speech.ts). */
   makeSubtitles: (file: SpokenFile, work: SpeechWork) => Promise<Speech>;
-  /** Called with each of our faults, before the next try. */
+  /** Receives each error that the file did not cause, before the next try. */
   onFault: (error: unknown) => void;
   /**
-   * Called with the outcome of each transcription, and with `unavailable` each time a transcription waits for the program or for room
-   * on the disk.
+   * Receives the outcome of each transcription. Also receives `unavailable` each time that a transcription waits for the program or for
+   * room on the disk.
    */
   onOutcome: (outcome: TranscriptionOutcome | 'unavailable') => void;
   /** Tests stop the process at these points. */

@@ -46,7 +46,7 @@ export async function completeMedia(
 /**
  * Records that the last part of a resumable upload has arrived. If this function is not called, no harm is done, because `complete` and the
  * deadline of the upload also notice the file (MED-26).
- * @throws any the error of the store
+ * @throws any error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {
   if ((await settleArrival(deps, file, now)) === 'failed') await eraseFile(deps, file.id, now);

@@ -46,7 +46,7 @@ export interface UploadLockDeps {
   db: Database;
   /** The address for a direct connection without transaction pooling, which LISTEN needs. */
   databaseUrl: string;
-  /** Called with the error of a failed connection. The connection is opened again. */
+  /** Receives the error of a failed connection. The connection is then opened again. */
   onFailure: (error: unknown) => void;
 }
 

@@ -21,7 +21,7 @@ export interface UploadedFile {
   length: number;
   /** The store's id of a multipart upload; undefined before the first bytes. */
   multipartId: string | undefined;
-  /** False after the file has arrived, failed or was removed. */
+  /** Whether the upload is open. It is false after the file has arrived, has failed or was removed. */
   isOpen: boolean;
 }
 

@@ -55,8 +55,8 @@ export interface Reservation {
 }
 
 /**
- * Reserves an upload for the club's library. @throws DomainError invalid_request (an invalid name, a file that is too large),
- * feature_not_in_plan (a video), limit_reached, too_many_uploads
+ * Reserves an upload for the club's library. @throws DomainError invalid_request (the name is invalid, or the file is too large),
+ * feature_not_in_plan (the plan hosts no videos), limit_reached, too_many_uploads
  */
 export async function reserveMedia(
   deps: ReservationDeps,

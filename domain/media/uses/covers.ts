@@ -7,7 +7,7 @@ import { setUses, type UsingRecord } from './uses.ts';
 
 /**
  * Sets or replaces the cover of a record. The caller holds the record's lock. @param mediaId the id of the image, or `none` to remove the
- * cover @throws DomainError not_found, media_archived, invalid_request (not a ready image)
+ * cover @throws DomainError not_found, media_archived, invalid_request (the file is not a ready image)
  */
 export async function setCover(tx: Transaction, clubId: Id, place: UsingRecord, mediaId: string): Promise<void> {
   await setUses(tx, clubId, place, mediaId === 'none' ? [] : [mediaId]);
@@ -15,7 +15,10 @@ export async function setCover(tx: Transaction, clubId: Id, place: UsingRecord, 
   await requireCoverImage(tx, mediaId);
 }
 
-/** @param mediaId a file of the club's library, whose lock the transaction holds @throws DomainError invalid_request (not a ready image) */
+/**
+ * @param mediaId a file of the club's library, whose lock the transaction holds
+ * @throws DomainError invalid_request (the file is not a ready image)
+ */
 export async function requireCoverImage(tx: Transaction, mediaId: Id): Promise<void> {
   const image = await tx.one(
     sql`SELECT 1 FROM media WHERE id = ${mediaId} AND kind = 'image' AND status = 'ready' AND external_id IS NULL`,

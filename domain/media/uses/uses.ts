@@ -21,8 +21,8 @@ export interface UsingRecord {
  * The caller must not have the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or
  * archived before the transaction ends.
  * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
- * @param mayBeGone the files that may be missing in the library. These are the files that the record used before. For a draft they are all
- *   files, because the problems of a draft are reported later
+ * @param mayBeGone the files that are allowed to be missing in the library: the files that the record used before, or all files for a
+ *   draft, because the problems of a draft are reported later
  * @param from another record whose files this record copies; an archived file of that record is accepted
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */

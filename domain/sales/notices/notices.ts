@@ -25,7 +25,7 @@ export interface ReceivedNotice {
   /** The platform from the path, as it was typed. */
   platform: string;
   token: string;
-  /** Called only if the token is known. */
+  /** Reads the body of the request. It is called only if the token is known. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
@@ -102,7 +102,7 @@ interface ConnectionKey {
   tokenHash: Buffer;
 }
 
-/** @returns for each key, the club of the connection with this key; undefined if there is no such connection */
+/** @returns the club of the connection with each key; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const connections = await findSalesConnections(db.source, {
     tokenHashes: keys.map(({ tokenHash }) => tokenHash),
@@ -148,7 +148,7 @@ interface NoticeValues {
   wakes: string;
 }
 
-/** @returns for each notice, whether it was inserted. It is not inserted if its connection was deleted after the look-up */
+/** @returns whether each notice was inserted. A notice is not inserted if its connection was deleted after the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
   const inserted = await insertSalesNotices(db.source, {
     ids: notices.map(({ id }) => id),

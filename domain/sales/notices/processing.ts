@@ -32,7 +32,7 @@ export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
 export interface NoticeDeps extends VaultDeps {
-  /** Called with the outcome of each notice, for metrics. */
+  /** Receives the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
   /** A hook at which tests stop the process. In production it does nothing. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
@@ -105,7 +105,10 @@ async function applyWithRetries(
   }
 }
 
-/** Whether another transaction has recorded the sale first. The error code or the constraint that makes a sale unique shows this. */
+/**
+ * Whether the error shows that another transaction has recorded the sale first. Its code, or the constraint that makes a sale unique, shows
+ * this.
+ */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')

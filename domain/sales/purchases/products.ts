@@ -64,7 +64,7 @@ export async function findProduct(db: Queries, clubId: Id, productId: Id, lock =
   return presentProduct(product);
 }
 
-/** @throws DomainError not_found (delivery), product_exists */
+/** @throws DomainError not_found (no such delivery), product_exists */
 export async function createProduct(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -93,7 +93,7 @@ export async function createProduct(
 
 /**
  * Changes the fields that are present. A new list of deliveries replaces the old one, for later sales only.
- * @throws DomainError not_found (product or delivery), product_exists
+ * @throws DomainError not_found (no such product or delivery), product_exists
  */
 export async function updateProduct(
   { db }: DatabaseDeps,

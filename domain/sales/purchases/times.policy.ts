@@ -2,7 +2,7 @@
 
 /**
  * @param platformAt the platform's time of the event
- * @param now when the notice is processed
+ * @param now the time at which the notice is processed
  * @returns the platform's time, but never a time in the future, because a platform's clock may be fast
  */
 export function timeOfFact(platformAt: Date, now: Date): Date {

@@ -14,12 +14,12 @@ import { readState, type DeliveryStep } from './state.ts';
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt. It returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** The process's only writer of successes. */
+  /** The writer of successful attempts, of which the process has only one. */
   recordSuccess: RecordSuccess;
-  /** Called for each ended attempt before its record. */
+  /** Is called for each attempt that has ended, before the attempt is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
   permits: AttemptPermits;
-  /** A point where a test can stop the process. */
+  /** A point at which tests can stop the process. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
@@ -46,7 +46,8 @@ const recordMarginMs = 2_000;
  * The site of an attempt, which decides who claims it:
  * - `activity`: a step of the delivery's run, which claims the attempt in Postgres;
  * - `local activity`: the first step of the run, in the process whose fan-out claimed the attempt (HOOK-15);
- * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It already holds its permits. No run waits for the next step, so the record wakes the run if a step remains.
+ * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It already holds its permits. No run waits for
+ * the next step, so the record wakes the run if a step remains.
  */
 export type AttemptSite =
   | { runsIn: 'activity' }

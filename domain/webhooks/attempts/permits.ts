@@ -36,7 +36,7 @@ export interface FirstAttemptPermits {
 
 /** Makes first attempts in the relay's process, without a run (HOOK-18). */
 export interface DirectLane extends FirstAttemptPermits {
-  /** Waits for a short time while few permits are free. */
+  /** Waits for a short time if only few permits are free. */
   ready(): Promise<void>;
   /** Makes the attempts. Call this function after the commit of the transaction that inserted the attempts. */
   begin(claimed: readonly ClaimedDelivery[]): void;

@@ -35,7 +35,7 @@ export const postThrough =
 
 /**
  * Makes one attempt.
- * @throws the the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
+ * @throws the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
  * @throws Error only for internal errors: a malformed secret or header, no sockets left, a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {

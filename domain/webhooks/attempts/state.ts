@@ -108,6 +108,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // Undefined if another worker has claimed the delivery before this change.
+  // `expired` is undefined if another worker has claimed the delivery before this change.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

@@ -46,9 +46,9 @@ const attemptColumns = columns(WebhookAttemptRow, [
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
-  /** If present, only deliveries that were created at or after this ISO 8601 date-time. */
+  /** If present, only deliveries that were created at or after this ISO 8601 date-time are listed. */
   since?: string;
-  /** If present, only deliveries that were created before this ISO 8601 date-time. */
+  /** If present, only deliveries that were created before this ISO 8601 date-time are listed. */
   until?: string;
 }
 

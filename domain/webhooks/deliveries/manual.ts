@@ -57,7 +57,8 @@ export function resendDelivery(
  * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
  * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no
  * body and stay.
- * @param since an earlier time than 30 days ago counts as 30 days ago, because the bodies of older deliveries are deleted
+ * @param since the beginning of the time range. A time more than 30 days ago counts as 30 days ago, because the bodies of older deliveries
+ *   are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */

@@ -82,7 +82,7 @@ interface DeliveryValues {
   areSent: readonly boolean[];
   ids: readonly Id[];
   endpointIds: readonly Id[];
-  /** For each delivery, the position of its event, from 1. */
+  /** The position of the event of each delivery, counted from 1. */
   places: readonly number[];
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];

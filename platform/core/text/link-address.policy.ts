@@ -21,7 +21,7 @@ const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A relative address has no colon, and no character that a renderer could decode into a colon. */
 const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
-/** If the address begins with a slash, the next character must not be a second slash, in any spelling. */
+/** Matches the text after a slash at the beginning of an address. The next character must not be a second slash, in any spelling. */
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**

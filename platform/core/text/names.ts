@@ -34,7 +34,7 @@ export function plainName(name: string, field = 'name'): string {
   return tidy;
 }
 
-/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and names older than the rule, may not. */
+/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and names older than this rule, perhaps break it. */
 export function mayStandInMail(words: string): boolean {
   return !holdsUnseenCharacters(words) && !holdsWebAddress(words);
 }

@@ -3,9 +3,9 @@
 export interface CalendarEvent {
   /** REQUEST adds the entry to a calendar or changes it there; CANCEL removes it. */
   method: 'REQUEST' | 'CANCEL';
-  /** All versions of an event have this id. */
+  /** The id of the event, which is the same in all its versions. */
   id: string;
-  /** A later version has a higher number. */
+  /** The number of the version. A later version has a higher number. */
   sequence: number;
   startsAt: Date;
   endsAt: Date;

@@ -3,9 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 import { zoneHere } from './time-zones.ts';
 
 /**
- * @param local such as `2026-03-02T09:00`
- * @param zone an IANA name
- * @returns the instant. If clocks show the time twice, the first instant; undefined if clocks skip it
+ * @param local a local time such as `2026-03-02T09:00` @param zone an IANA name @returns the instant; the first instant if clocks show the
+ *   time twice, and undefined if clocks skip the time
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
@@ -20,8 +19,8 @@ export interface DayWindow {
 }
 
 /**
- * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so it may not
- * open on that day.
+ * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so a window
+ * perhaps does not open on that day.
  */
 const daysSearched = 3;
 
@@ -56,12 +55,12 @@ function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
 export const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zoneHere(zone));
 
-/** @param minute of the day */
+/** @param minute the minute of the day */
 const timeOf = (minute: number): Temporal.PlainTime =>
   Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
 
 /**
- * @param minute of the day
+ * @param minute the minute of the day
  * @param days the number of whole days to skip first
  * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap. If clocks
  * show it twice, the first instant
@@ -85,7 +84,7 @@ export interface LocalDate {
 }
 
 /**
- * @param minute of the day
+ * @param minute the minute of the day
  * @returns the current date of the zone; its times are correct even if a clock change skips or repeats the minute or midnight
  */
 export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
@@ -121,8 +120,8 @@ function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
 }
 
 /**
- * @param local such as `2026-03-29T02:30`
- * @returns the first instant at which the clock of the zone shows that time or a later time. For a time in a gap that is the end of the
+ * @param local a local time such as `2026-03-29T02:30` @returns the first instant at which the clock of the zone shows that time or a later
+ *   time. For a time in a gap that is the end of the
  * gap; for a repeated time the first instant
  */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {

@@ -11,7 +11,10 @@ export function isKnownHere(zone: string): boolean {
   return answer;
 }
 
-/** More than the number of zones. The limit prevents that invented names of callers fill the memory. */
+/**
+ * The maximum size of the cache, which is more than the number of zones. Without this limit, invented names of callers could fill the
+ * memory.
+ */
 const mostRemembered = 2_000;
 
 function canFormat(timeZone: string): boolean {

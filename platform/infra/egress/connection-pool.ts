@@ -28,8 +28,8 @@ export interface ConnectionLimits {
 export const connectionLimits: ConnectionLimits = {
   open: 2_000,
   kept: 512,
-  // Equal to the number of simultaneous attempts to one host (HOOK-17). If the limit were lower, each request to a busy receiver would cost
-  // a handshake.
+  // This number equals the number of simultaneous attempts to one host (HOOK-17). If the limit were lower, each request to a busy receiver
+  // would cost a handshake.
   keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,

@@ -14,7 +14,7 @@ import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 /** Resolves a name to addresses in canonical text. It rejects or returns an empty list if there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Why no connection was opened. `code` is more precise than the outcome; neither contains a name or an address. */
+/** The error if no connection was opened. Its `code` is more precise than its outcome; neither contains a name or an address. */
 export class ConnectionFailed extends Error {
   readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused';
   readonly code: string;

@@ -18,7 +18,10 @@ export interface PostRequest {
 
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
-  /** Present if a complete response head arrived. It is always present with `succeeded` and `http_error`, and never otherwise. */
+  /**
+   * The status of the response. Present if a complete response head arrived, which is the case with `succeeded` and `http_error` and never
+   * otherwise.
+   */
   responseStatus?: number;
   /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
   responseExcerpt?: string;
@@ -173,7 +176,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** If `stream` is set, a character that the cut divides is omitted, not replaced. */
+/** The option `stream` omits a character that the cut divides, instead of replacing it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

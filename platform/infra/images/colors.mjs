@@ -86,11 +86,11 @@ function toned(nits) {
   return nits.map((light) => light * factor);
 }
 
-/** For a colour outside BT.709, each component becomes the nearest possible value, as in colour profiles. */
+/** Limits a component of a colour outside BT.709 to the nearest possible value, as colour profiles do. */
 const clipped = (light) => Math.min(1, Math.max(0, light));
 
 /**
- * @param codes.primaries of H.273 @param codes.transfer of H.273
+ * @param codes.primaries the code of the primaries in H.273 @param codes.transfer the code of the transfer function in H.273
  * @returns a function that converts a colour of such a file to BT.709, each component from 0 to 1; undefined if no conversion is needed
  */
 export function toStandardColors(codes) {

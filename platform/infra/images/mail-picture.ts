@@ -17,11 +17,11 @@ export interface MailPicture {
   type: 'image/jpeg' | 'image/png' | 'image/gif';
   width: number;
   height: number;
-  /** Whether it shows only the first frame of an animation. */
+  /** Whether the picture shows only the first frame of an animation. */
   standsStill: boolean;
 }
 
-/** Why an image has no picture: it cannot be read, has too many pixels, or its picture would have too many bytes. */
+/** The reasons why an image has no picture: the image cannot be read or has too many pixels, or its picture would have too many bytes. */
 export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
 
 /** The process and its limits. An animation of 50 megapixels takes 5 s. */

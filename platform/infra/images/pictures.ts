@@ -66,7 +66,7 @@ export const endedWith = (code: number): Error => new Error(`The picture process
  * Runs a process that creates pictures of one file.
  * @param order the argument of the process, which it gets as JSON
  * @returns the output of the process, or its exit code if that is not 0; null if it exceeded a bound
- * @throws as {@link makePictures}
+ * @throws the errors of {@link makePictures}
  */
 export async function runPictureProcess(
   { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,

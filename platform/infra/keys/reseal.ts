@@ -21,12 +21,14 @@ export interface Resealed {
 }
 
 export interface ResealOptions {
-  /** Called after each batch with the column (`table.column`) and the number of resealed values. */
+  /** Receives the column (`table.column`) and the number of resealed values after each batch. */
   onResealed?: (column: string, count: number) => void;
   /** The size of a batch, in values. */
   batch?: number;
-  /** The number of passes through all columns. Several may be needed, because processes write values under another key meanwhile, or lock
-   * rows. */
+  /**
+   * The number of passes through all columns. Several may be needed, because processes may write values under another key or lock rows
+   * during a pass.
+   */
   passes?: number;
   /**
    * The pause before each pass except the first; one second if absent. A process that writes under another key is noticed if it writes
@@ -41,8 +43,8 @@ const mostPasses = 10;
 const usualPauseMs = 1_000;
 
 /**
- * Reseals all values that are not under the current key. A value that changes meanwhile keeps its change. Several runs at the same time are
- * safe. A killed run loses nothing, because the next run finds every value under another key and reads no other values.
+ * Reseals all values that are not under the current key. A value that changes during the run keeps its change. Several runs at the same
+ * time are safe. A killed run loses nothing, because the next run finds every value under another key and reads no other values.
  * @param vault seals values that name their key
  */
 export async function reseal(db: Database, vault: Vault, options: ResealOptions = {}): Promise<Resealed> {

@@ -17,7 +17,7 @@ const tagBytes = 16;
 /** The first byte of a sealed value that names its key. Values of earlier releases begin with their random nonce. */
 const namingVersion = 1;
 const keyIdBytes = 4;
-/** Shorter MACs can be guessed. The hash has no more bytes than the upper limit. */
+/** The limits of the length of a MAC. A shorter MAC can be guessed, and the hash has no more bytes than the upper limit. */
 const macBytes = { least: 16, most: 32 };
 /** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;

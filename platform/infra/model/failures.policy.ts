@@ -1,6 +1,9 @@
 /** Classifies failed requests to the model by the HTTP status or the error type of the answer. */
 
-/** Why a request was not answered. A `rejected` request would be rejected again; the others may succeed later. */
+/**
+ * The reasons why a request was not answered. A `rejected` request would be rejected again. After the other failures, a later request may
+ * succeed.
+ */
 export type FailureKind = 'unavailable' | 'overloaded' | 'rejected' | 'silent';
 
 /** @param status the status of the model's HTTP answer */

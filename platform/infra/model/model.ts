@@ -88,7 +88,7 @@ export interface Patience {
 }
 
 export interface ModelSettings {
-  /** Absent if the operator has not configured a model. */
+  /** The API key of the model's service. Absent if the operator has not configured a model. */
   apiKey: Secret | undefined;
   baseUrl: string;
 }
@@ -98,7 +98,7 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),
-    authToken: null, // so that the client reads no environment variable that config.ts does not know
+    authToken: null, // with null, the client reads no environment variable that config.ts does not know
     baseURL: baseUrl,
     maxRetries: 0, // Each request is a row that the caller has committed before, so the client must not send it again.
     timeout: patience.requestMs,

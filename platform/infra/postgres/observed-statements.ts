@@ -5,7 +5,10 @@ export type StatementObserver = (text: string, values: readonly unknown[], name?
 
 let observer: StatementObserver | undefined;
 
-/** Called by the tests (test/statements/recording.ts). @returns a function that sets the former observer again */
+/**
+ * Sets the observer of statements. Only the tests call this function (test/statements/recording.ts).
+ * @returns a function that sets the former observer again
+ */
 export function observeStatements(added: StatementObserver): () => void {
   const former = observer;
   observer = added;

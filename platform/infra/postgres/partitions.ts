@@ -31,7 +31,7 @@ export interface Partition {
 
 /** Partitions exist at least this far ahead. */
 export const aheadMs = 28 * dayMs;
-/** The time in ms for which a change of partitions waits for a lock. Other transactions wait behind it meanwhile. */
+/** The time in ms for which a change of partitions waits for a lock. During this wait, other transactions wait behind the change. */
 const lockWaitMs = 100;
 /** The maximum number of partitions that one call creates. */
 const madeAtOnce = 64;

@@ -27,7 +27,7 @@ export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
 
-/** All connections that a statement may use are in use. Nothing was sent, so it is safe to retry. */
+/** The error if all connections that a statement may use are in use. Nothing was sent, so it is safe to retry. */
 export class PoolShareTaken extends Error {
   override name = 'PoolShareTaken';
   code = 'pool_share_taken';

@@ -51,7 +51,7 @@ export const ocrBounds = {
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** For each set of languages, the identity of the program file that has read the test page. */
+  /** The identity of the program file that has read the test page, for each set of languages. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {

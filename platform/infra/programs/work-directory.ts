@@ -22,7 +22,7 @@ export async function freeBytes(root: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** @returns the bytes of all files below a directory; a file that disappears meanwhile counts as 0 */
+/** @returns the bytes of all files below a directory; a file that disappears during the count has 0 bytes */
 export async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = entries

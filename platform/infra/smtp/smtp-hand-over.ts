@@ -67,7 +67,9 @@ const messageLimitMs = 60_000;
 /** The maximum number of characters of a server's reply that are stored. */
 const longestReply = 300;
 
-/** @param settings `limit` is a signal that ends each message; if absent, as outside of tests, each message ends after a minute */
+/**
+ * @param settings the settings. Only tests set `limit`, a signal that ends each message. If it is absent, each message ends after a minute
+ */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
@@ -172,7 +174,7 @@ const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** Called when the connection has read the whole message, so the last byte may have been sent. */
+  /** Is called when the connection has read the whole message. From then on, the last byte may have been sent. */
   onWritten: () => void;
 }
 

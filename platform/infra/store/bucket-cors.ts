@@ -18,8 +18,8 @@ const ruleFor = (origins: readonly string[]): CORSRule => ({
 
 /**
  * Ensures that pages of these origins may upload files. If the rules allow it already, nothing changes. Otherwise our rule is replaced
- * and comes first. Safe to repeat.
- * @param origins such as `https://dashboard.example.com`
+ * and comes first. It is safe to repeat this function.
+ * @param origins the origins of the pages, such as `https://dashboard.example.com`
  * @returns whether the rules have changed
  * @throws the store's error if the key lacks the permission, or if the store has no CORS rules
  */

@@ -90,7 +90,7 @@ export interface ObjectStore {
   /**
    * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so an
    * inspected file cannot be replaced. The store refuses every other request, also the second of two simultaneous requests.
-   * @param length in bytes
+   * @param length the length of the file in bytes
    * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */
   signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
@@ -132,7 +132,7 @@ export interface ObjectStore {
   endUploads(key: string): Promise<void>;
   /**
    * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
+   * @returns whether the rules have changed @throws the error of the store, for example if our key has no permission to set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -291,7 +291,8 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // This client is used once, and the clock difference that it measures must not affect other clients.
+      // This client is used only once, because the clock difference that it measures must not affect other clients.
+      const own = new S3Client(clientConfig(storage));
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),

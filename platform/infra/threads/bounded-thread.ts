@@ -32,7 +32,7 @@ interface Work {
 
 export interface Threads {
   /**
-   * Runs a piece of work to its end, in a thread that runs nothing else meanwhile.
+   * Runs a piece of work to its end, in a thread that runs nothing else until the end of the work.
    * @returns the result of the work, or the limit that it exceeded
    * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy for the thread
    */

@@ -130,7 +130,7 @@ async function identityOf(file: string): Promise<string> {
   return [found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
 }
 
-/** @throws Error as `askProgram` does */
+/** @throws the errors of `askProgram` */
 async function lackingParts(ask: (args: readonly string[]) => Promise<string>): Promise<Need[]> {
   const lacking: Need[] = [];
   for (const part of new Set(needs.map((need) => need.part))) {
@@ -140,7 +140,7 @@ async function lackingParts(ask: (args: readonly string[]) => Promise<string>): 
   return lacking;
 }
 
-/** @param list such as ` V....D libx264   libx264 H.264 …`: flags, then the names, between commas */
+/** @param list a list of ffmpeg, such as ` V....D libx264   libx264 H.264 …`: flags, then the names, between commas */
 function namesIn(list: string): Set<string> {
   return new Set(list.split('\n').flatMap((line) => line.trim().split(/\s+/)[1]?.split(',') ?? []));
 }

@@ -43,10 +43,10 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** For each open element, the action to run at its end. */
+  /** The open elements, each with the action to run at its end. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** Undefined stands for a layout table, or for a table inside a cell that is read as text. */
+  /** The open tables. Undefined stands for a layout table, or for a table inside a cell that is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
   /**

@@ -82,7 +82,7 @@ const ordinalWords: Record<string, string> = {
 const latin = 'abcdefghijklmnopqrstuvwxyz';
 
 /**
- * @param number of the item
+ * @param number the number of the item
  * @param format the name of the format in Word; an unknown format counts as decimal
  * @param options.language the language of the document, for numbers in words
  * @param options.pattern the first items of the format `custom`, such as `001, 002, ...`

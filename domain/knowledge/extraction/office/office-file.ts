@@ -29,7 +29,7 @@ export class OfficeFile {
     this.#into = into;
   }
 
-  /** @throws Unreadable unsupported_type (not an office file), too_large, file_corrupt */
+  /** @throws Unreadable unsupported_type (the file is not an office file), too_large, file_corrupt */
   async main(): Promise<MainPart> {
     const has = (name: string) => this.#archive.has(name);
     const parts = {

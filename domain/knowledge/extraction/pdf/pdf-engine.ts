@@ -61,7 +61,7 @@ export async function loadPdfEngine(): Promise<Engine> {
 /**
  * @param bytes the bytes of the file. They are transferred, so pdf.js may take them over
  * @param warned receives the warnings of pdf.js, until another document is opened
- * @throws the the error of pdf.js about the file
+ * @throws the error of pdf.js about the file
  */
 export async function openPdf(
   bytes: Uint8Array,

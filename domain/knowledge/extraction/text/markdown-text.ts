@@ -5,7 +5,7 @@ import { elementNamesFor } from '../html/html-names.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { readingTheFile } from '../unreadable.ts';
 
-/** Deeper than any real text. The parser drops content below this depth. */
+/** The maximum depth of nesting, which no real text reaches. The parser drops content below this depth. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;

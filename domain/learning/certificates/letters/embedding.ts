@@ -8,8 +8,7 @@ export interface EmbeddedFont {
   readonly id: string;
   /**
    * A glyph has several codes if it shows different characters, so that PDF readers extract exactly the written text.
-   * @param width in ems
-   * @returns a code from 1
+   * @param width the width of the glyph, in ems @returns the code of the glyph, counted from 1
    */
   codeOf(glyph: number, text: string, width: number): number;
 }
@@ -122,7 +121,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // A copy, because the table is in the memory of HarfBuzz, which moves when it grows.
+  // This is a copy, because the table is in the memory of HarfBuzz, which moves when it grows.
   return new DataView(table.slice().buffer);
 }
 

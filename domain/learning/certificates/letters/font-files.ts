@@ -50,7 +50,7 @@ function slicedFont(name: string, weight: number): Family {
 
 const directoryOf = (packageName: string): string => dirname(require.resolve(`${packageName}/package.json`));
 
-/** @param written such as `U+20-7e,U+a0` */
+/** @param written the ranges as text, such as `U+20-7e,U+a0` */
 function rangesOf(written: string): Range[] {
   return written.split(',').map((range) => {
     const [first = '', last = first] = range.trim().slice(2).split('-');

@@ -18,7 +18,7 @@ const lookEveryMs = 1_000;
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
-  if (!(await hasProcesses(db))) return; // an empty database
+  if (!(await hasProcesses(db))) return; // the database is empty
   const appliedNames = new Set(
     (await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name),
   );
@@ -37,7 +37,7 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
           sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
       if ((await runningBefore(db, needs)).length === 0) return;
-      // An old process that started just before the change must also end. It may restart meanwhile.
+      // An old process that started just before the change must also end. Such a process may restart before the wait is over.
       for (const { constructor } of pending)
         await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
     } else if (performance.now() > deadline) {

@@ -124,7 +124,7 @@ const listed = (zones: readonly string[]): string =>
     ? zones.join(', ')
     : `${zones.slice(0, namedZones).join(', ')} and ${zones.length - namedZones} more`;
 
-/** @param offset in seconds @returns such as `UTC+5:30` */
+/** @param offset the offset in seconds @returns a text such as `UTC+5:30` */
 function offsetText(offset: number): string {
   const minutes = Math.round(Math.abs(offset) / 60);
   const rest = minutes % 60;

@@ -54,7 +54,7 @@ export async function countEach(
 
 /**
  * Records changes of counts, for lists that no trigger counts. Changes of one count are summed first.
- * @param changes in any order
+ * @param changes the changes of counts, in any order
  */
 export async function addToTallies(
   tx: Transaction,

@@ -26,7 +26,7 @@ export type FoldedTable = 'students' | 'certificates' | 'media';
 const batch = 1_000;
 
 /**
- * Folds one batch of the names that are older than the triggers. Safe to repeat and to run twice at the same time.
+ * Folds one batch of the names that are older than the triggers. It is safe to repeat this function, and to run it twice at the same time.
  * @param columns the columns of names, each with a column `…_folded` and a trigger that writes the folded name
  * @returns the number of rows that were folded, and whether more rows may remain
  */

@@ -9,7 +9,7 @@ export interface SearchRules {
   readonly max: number;
   /** The number of newest records that are searched first. */
   readonly probe: number;
-  /** If this many of them match, the text is common. Reading further is then faster than the index. */
+  /** If at least this number of the newest records match, the text is common. Reading further is then faster than the index. */
   readonly common: number;
   /** The number of records that are read for a common text. */
   readonly walk: number;
@@ -21,7 +21,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // enough to find 1,000 records if one of 30 records matches
+  walk: 40_000, // this is enough to find 1,000 records if one of 30 records matches
   walkWithoutIndex: 10_000,
 };
 

@@ -3,7 +3,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /** For each open field, whether its result has begun. The outermost field is first. */
+  /** The open fields, the outermost first: whether the result of the field has begun. */
   #open: boolean[] = [];
 
   /** Whether the following content is visible. */

@@ -37,7 +37,7 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** For each counter, the number of the last item of each level. */
+  /** The number of the last item of each level, for each counter. */
   readonly #counts = new Map<string, (number | undefined)[]>();
   /** The lists and levels whose start value was already used. */
   readonly #begun = new Set<string>();

@@ -3,7 +3,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 
 interface Cell {
-  /** Undefined for an empty area without a cell. */
+  /** The cell. Undefined for an empty area without a cell. */
   contents: XmlElement | undefined;
   colspan: number;
   rowspan: number;

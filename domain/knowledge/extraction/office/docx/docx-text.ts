@@ -195,7 +195,7 @@ class DocxReader {
     }
   }
 
-  /** @param child of a run */
+  /** @param child an element of a run */
   #lettersOf(child: XmlElement, font: string): string {
     switch (child.name) {
       case 'w:t':

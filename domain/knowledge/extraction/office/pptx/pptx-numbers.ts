@@ -26,7 +26,7 @@ const bullets = new Set(['a:buNone', 'a:buChar', 'a:buBlip', 'a:buAutoNum']);
 
 /** Counts the paragraphs of one text. */
 export class SlideNumbers {
-  /** For each level, the open list and the number of its last item. */
+  /** The open list of each level, and the number of its last item. */
   #open: ({ list: string; last: number } | undefined)[] = [];
 
   /**

@@ -21,7 +21,7 @@ export class SlideStyles {
     this.#file = file;
   }
 
-  /** @param relations of a slide @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @param relations the relations of the slide @throws BrokenPart; Unreadable too_large, file_corrupt */
   async layoutOf(relations: readonly Relation[]): Promise<Layout> {
     const name = relations.find(({ type }) => type === 'slideLayout')?.target;
     if (name === undefined) return this.none;

@@ -238,7 +238,7 @@ function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))
     return undefined;
-  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // a list such as A B C D
+  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // the text is a list, as A B C D
   const between = solid.slice(1).map((cluster, at) => cluster.x - (solid[at]?.x ?? 0) - (solid[at]?.width ?? 0));
   const size = solid[0]?.size ?? 0;
   const wide = between.filter((gap) => gap > size * gaps.blank);

@@ -21,7 +21,7 @@ export function* hyphenatedWords(text: string): Generator<string> {
   }
 }
 
-/** @param texts of lines */
+/** @param texts the texts of lines */
 export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
@@ -33,7 +33,7 @@ export function wordsOf(texts: Iterable<string>): Words {
   return { hyphenated, whole };
 }
 
-/** Longer hyphenated words are not looked up, because they are not real words. */
+/** The maximum length of a hyphenated word that is looked up. Longer texts are not real words. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
@@ -77,7 +77,7 @@ function lastLetter(text: string): string {
 
 /** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word follows only after the next word. */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
-/** Shorter words are often syllables of other words. */
+/** The minimum length of a part that counts as a word. Shorter words are often syllables of other words. */
 const shortestPart = 4;
 
 /** @returns the characters that stay between the parts of a word at the end of a line */

@@ -13,7 +13,7 @@ export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?:
     /**
      * Runs all jobs. A failed job does not prevent the other jobs.
      * @param now the workflow's time in Unix milliseconds
-     * @throws the the error of the first failed job, after all jobs have run
+     * @throws the error of the first failed job, after all jobs have run
      */
     async retain(now: number): Promise<RetentionRound> {
       const signUps: RetentionJob = { run: () => removeOldSignUps(deps, new Date(now)) };

@@ -29,7 +29,7 @@ const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
 /**
  * Runs `measure` on a fresh stack, which is removed afterwards.
  * @param options.durable Postgres waits for the disk at each commit, as in production
- * @throws the the error of `measure`; or, immediately, an error if a part of the stack or one of our programs has ended
+ * @throws the error of `measure`; or, immediately, an error if a part of the stack or one of our programs has ended
  */
 export async function onFreshStack(
   parts: readonly PartName[],

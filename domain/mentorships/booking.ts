@@ -32,8 +32,8 @@ const sessionState = (message: string) => new DomainError('session_state', messa
  * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail
  * (MENT-11).
  * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
- * @throws DomainError not_found (no such mentorship, or no such session to replace), feature_not_in_plan, invalid_request (no session
- *   begins at that time), too_late_to_cancel (it is too late to move the session to replace), booking_limit_reached, slot_taken
+ * @throws DomainError not_found (no such mentorship, or no such session to replace), feature_not_in_plan, booking_limit_reached, slot_taken.
+ *   invalid_request: no session begins at that time. too_late_to_cancel: it is too late to move the session to replace
  */
 export async function bookSession(
   { db, vault }: VaultDeps,

@@ -58,7 +58,7 @@ export function unknownFront(): Front {
 
 /** The interval between looks at all rows, unless a look is slow. */
 const looksEveryMs = 1_000;
-/** The minimum ratio of the interval to the duration of a look, so that looks at all rows take at most a tenth of the time. */
+/** The interval is at least this many times as long as a look. So looks at all rows take at most a tenth of the time. */
 const restForEachMs = 10;
 /** The maximum interval. A slow look may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;

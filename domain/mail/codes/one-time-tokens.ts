@@ -19,8 +19,8 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * A token that is never mailed. It stores the password of the last repeated sign-up, so that a sign-in with this password gets the same
-   * answer as a sign-in with the password of a first sign-up. The token lasts very long, because the password of a first sign-up is also
+   * A token that is never mailed. It stores the password of the last repeated sign-up. So a sign-in with this password gets the same answer
+   * as a sign-in with the password of a first sign-up. The token lasts very long, because the password of a first sign-up is also
    * stored without a time limit.
    */
   student_sign_up_again: 365 * 24 * hour,

@@ -8,7 +8,7 @@ const startsAtMost = 3;
 
 /**
  * On an overloaded machine, the Temporal server gives up its own start after a while.
- * @throws the the error of the last start
+ * @throws the error of the last start
  * @throws what the last start below throws its error
  */
 export async function repeated(start: () => Promise<void>): Promise<void> {

@@ -37,7 +37,7 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
   const isUnreliable = sim.decisions.happens(2);
   let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
-  /** @param act runs in the store @throws the the error of the store */
+  /** @param act runs in the store @throws the error of the store */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const answer = await sim.outside(label, () => {

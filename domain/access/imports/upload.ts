@@ -29,8 +29,8 @@ type Bytes = AsyncIterable<Buffer>;
  * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
  * after an interrupted upload.
  * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
- * @throws DomainError invalid_request (the header line is invalid, or the cohort of a delivery has ended), feature_not_in_plan, not_found
- *   or delivery_archived (for a delivery), too_many_imports, malformed_request or body_too_large (for the body)
+ * @throws DomainError invalid_request, if the header line is invalid, or the cohort of a delivery has ended. not_found or delivery_archived:
+ *   for a delivery. malformed_request or body_too_large: for the body. Also feature_not_in_plan and too_many_imports
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },

@@ -15,11 +15,11 @@ const requestedMethod = (context: Context) => context.get(header).toUpperCase();
 /** The request counts as a request with the overriding method, also in the log. An answer to HEAD has no body. */
 export function methodOverride(): Middleware {
   return async (context, next) => {
-    const asked = requestedMethod(context);
-    const isOverridden = context.method === 'POST' && overriding.has(asked) && partUnder(uploadsPath, context.path);
-    if (isOverridden) context.method = asked;
+    const method = requestedMethod(context);
+    const isOverridden = context.method === 'POST' && overriding.has(method) && partUnder(uploadsPath, context.path);
+    if (isOverridden) context.method = method;
     await next();
-    if (!isOverridden || asked !== 'HEAD' || context.respond === false) return;
+    if (!isOverridden || method !== 'HEAD' || context.respond === false) return;
     // Node received a POST, and would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
@@ -28,8 +28,8 @@ export function methodOverride(): Middleware {
 
 /** Refuses an override that was not applied, because the request would run with another method. @throws DomainError method_not_allowed */
 export function requireOwnMethod(context: Context): void {
-  const asked = requestedMethod(context);
-  if (asked !== '' && asked !== context.method)
+  const method = requestedMethod(context);
+  if (method !== '' && method !== context.method)
     throw new DomainError(
       'method_not_allowed',
       'X-HTTP-Method-Override is accepted only on a POST to an upload, for PATCH, HEAD and DELETE.',

@@ -154,8 +154,8 @@ async function withScannedPages(
       signal,
       tell,
       async load() {
-        const anew = await loadSource(deps, claim, signal); // the bytes must be loaded again, because the first reading has consumed them
-        return anew && 'source' in anew && anew.source.kind === 'media' ? anew.source.bytes : undefined;
+        const reloaded = await loadSource(deps, claim, signal); // the bytes must be loaded again, because the first reading has consumed them
+        return reloaded && 'source' in reloaded && reloaded.source.kind === 'media' ? reloaded.source.bytes : undefined;
       },
     },
   );

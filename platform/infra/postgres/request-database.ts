@@ -33,6 +33,12 @@ export class RequestDatabase extends Database {
   async #begin<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const runner = this.source.createQueryRunner();
     try {
+      await runner.connect();
+    } catch (error) {
+      await runner.release(); // without a connection there is nothing to roll back, and a ROLLBACK would wait for a connection again
+      throw error;
+    }
+    try {
       await runner.startTransaction();
       const tx = new Transaction(runner.manager);
       const result = await work(tx);
@@ -53,10 +59,13 @@ export class RequestDatabase extends Database {
     if (open.tx.leavesWork) this.notifier.notify();
   }
 
-  /** Undoes the request's transaction, if its handler has begun one. */
+  /**
+   * Undoes the request's transaction, if its handler has begun one. It never throws: if the connection is lost, Postgres undoes the
+   * transaction, and the caller reports the error that was the reason for the rollback.
+   */
   async rollback(): Promise<void> {
     const open = this.#close();
-    if (open) await end(open.runner, () => open.runner.rollbackTransaction());
+    if (open) await end(open.runner, () => open.runner.rollbackTransaction()).catch(() => undefined);
   }
 
   #close(): OpenTransaction | undefined {

@@ -113,6 +113,32 @@ describe('RequestDatabase', () => {
     expect([failed, await nameSeenBy(db)]).to.deep.equal(['failed', 'before']);
   });
 
+  it('does not throw if the connection is lost before the rollback', async () => {
+    await rename('lost');
+    const backend = await db.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+    await pool.rows(sql`SELECT pg_terminate_backend(${backend?.pid})`);
+    await db.rollback();
+    expect(await nameSeenBy(db)).to.equal('before');
+  });
+
+  it('asks for a connection only once if the pool refuses it', async () => {
+    const steps: string[] = [];
+    const refuse = (call: string) => () => {
+      steps.push(call);
+      return Promise.reject(new Error('no connection is free'));
+    };
+    const runner = {
+      isTransactionActive: true,
+      connect: refuse('connect'),
+      query: refuse('query'),
+      release: () => Promise.resolve(void steps.push('release')),
+    };
+    const source = { manager: pool.manager, createQueryRunner: () => runner } as unknown as typeof pool.source;
+    const busy = new RequestDatabase(new Database(source, pool.notifier));
+    const refusal = await busy.transaction(() => Promise.resolve('done')).catch((error: Error) => error.message);
+    expect([refusal, steps]).to.deep.equal(['no connection is free', ['connect', 'release']]);
+  });
+
   it('returns its connection to the pool: after 50 requests, half of which failed, no connection is in use', async () => {
     const idle = sql`SELECT count(*)::int AS count FROM pg_stat_activity
                       WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND query LIKE '%of fifty%'`;

@@ -181,5 +181,5 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   }
 }
 
-/** Removes the name of the key, which is drawn anew each time. */
+/** Removes the name of the key, which is random in each run. */
 const labelOf = (name: string): string => name.replace(/^k[0-9a-f]{8}\./, 'key.');

@@ -22,6 +22,7 @@ import {
   requireCaller,
   requireClub,
   requireRole,
+  requireScope,
 } from './middleware/session.ts';
 import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
@@ -50,6 +51,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
+      ...(operation.scope ? [requireScope(operation)] : []),
       ...(operation.hasBody
         ? [operation.fileBody ? openFileBody(operation.fileBody, operation) : readJsonBody(deps, operation)]
         : []),
@@ -120,7 +122,7 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
     allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
-    exposeHeaders: 'ETag,Location,Retry-After,X-Request-Id',
+    exposeHeaders: 'ETag,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
   });

@@ -8,7 +8,7 @@ import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import { sha256 } from '../platform/infra/keys/vault.ts';
 import { eventStreamsRefused } from './metrics.ts';
-import type { Caller } from './operation.ts';
+import { idOf, type Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
 /** The interval at which sessions of open streams are checked. A stream ends at the second check that finds no session. */
@@ -107,7 +107,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   timer.unref();
   return {
     take(caller, clubId) {
-      const owner = caller.kind === 'student' ? caller.student.id : caller.administratorId;
+      const owner = idOf(caller);
       refuseBeyondBounds(owner, clubId);
       const stream = {
         owner,

@@ -1,5 +1,7 @@
 /** The type of a handler. The contract defines its types. A handler gets a checked request, and returns only the body. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
+import type { KeyOperationId } from '../contract/generated/types.ts';
+import type { Scope } from '../contract/rules/scopes.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { PublishingDeps } from '../domain/automations/versions/publishing.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
@@ -13,6 +15,7 @@ import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
+import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import type { SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
@@ -44,6 +47,8 @@ export interface Deps extends AddressedDeps {
   mailNotices: MailNoticeDeps;
   /** Finds the caller of a session. */
   sessions: SessionFinder;
+  /** Finds the API key of a program. */
+  keys: KeyFinder;
   /** Receives notices of sales platforms. */
   receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
@@ -52,10 +57,23 @@ export interface Deps extends AddressedDeps {
   };
 }
 
-/** The owner of the session, and in a club's path also the owner's role in the club. */
+/** The owner of the session, and in a club's path also the owner's role in the club; or the API key of a program. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
-  | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
+  | { kind: 'admin'; token: string; administratorId: Id; role: Role | null }
+  | { kind: 'key'; token: string; keyId: Id; clubId: Id; scopes: readonly Scope[] };
+
+/** @returns the id of the student, the administrator or the key */
+export function idOf(caller: Caller): Id {
+  if (caller.kind === 'student') return caller.student.id;
+  return caller.kind === 'key' ? caller.keyId : caller.administratorId;
+}
+
+/** A person with a session. */
+export type Person = Exclude<Caller, { kind: 'key' }>;
+
+/** The acting administrator of a club, or a program that acts for the club with a key. */
+export type Actor = { kind: 'administrator'; id: Id; role: Role } | { kind: 'key'; id: Id };
 
 /** Sets a header of the answer. */
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
@@ -98,12 +116,17 @@ export interface OperationRequest<Op extends OperationId> {
   limiter: Limiter;
   /** The client's address, for the limits on guesses. */
   ip: string;
-  /** The caller, for operations that need a session. @throws Error if the contract requires no session */
-  caller: Caller;
+  /** The caller, for operations that need a session or an API key. @throws Error if the contract requires neither */
+  caller: Op extends KeyOperationId ? Caller : Person;
   /** The student, for operations that only students call. */
   student: StudentIdentity;
-  /** The administrator, for operations that only administrators call. In a club's path the administrator is a member of the club. */
-  administrator: { id: Id; role: Role };
+  /**
+   * The administrator, for operations that only administrators call, in person. In a club's path the administrator is a member of the
+   * club.
+   */
+  administrator: Op extends KeyOperationId ? never : { id: Id; role: Role };
+  /** The administrator or the program that acts for the club, for operations that API keys may call. */
+  actor: Op extends KeyOperationId ? Actor : never;
 }
 
 /** A handler returns the body of the contract's success response. The contract defines the status. */

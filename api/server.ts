@@ -9,6 +9,7 @@ import { mediaUses } from '../domain/contexts.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
+import { createKeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
@@ -135,6 +136,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       billing: billingOf(config.stripe, log),
       mailNotices: mailNoticesOf(config.mail, egress),
       sessions: createSessionFinder(db),
+      keys: createKeyFinder(db),
       receiveNotice: createNoticeReceiver({ db, vault }),
     },
     limiter,

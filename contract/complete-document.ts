@@ -1,5 +1,6 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
+import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
   dereference,
   isReference,
@@ -18,17 +19,21 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
 
 /**
  * @param document the bundled document, which is not changed
- * @returns the document with four additions:
- *   - `ErrorCode` enumerates the codes of its table.
+ * @returns the document with five additions:
+ *   - `ErrorCode` enumerates the codes of its table, and `ApiKeyScope` all scopes.
  *   - Each operation has all its parameters, because some readers ignore references in path items.
  *   - `x-error-codes` of each operation contains its own codes and the codes that follow by rule.
- *   - The description of each operation names its roles and its own codes, and its error responses have an example for each code.
+ *   - An operation that API keys may call has the scheme `apiKey` and its `x-scope`.
+ *   - The description of each operation names its roles, its scope and its own codes, and its error responses have an example for each code.
  */
 export function completeDocument(document: ContractDocument): ContractDocument {
   const complete = structuredClone(document);
   const errorCode = complete.components.schemas.ErrorCode;
   const codes = errorCode['x-codes'];
   errorCode.enum = Object.keys(codes);
+  const { ApiKeyScope: scope } = complete.components.schemas;
+  if (scope) scope['enum'] = scopes;
+  complete.components.securitySchemes['apiKey'] = apiKeyScheme;
   errorCode.description = `${errorCode.description}\n\n${tableOf(Object.keys(codes), codes)}`;
   for (const item of Object.values(complete.paths)) {
     for (const method of methods) {
@@ -61,6 +66,11 @@ function completeOperation(
   if (list.length > 0) operation.parameters = list;
   const parameters = list.map((entry) => dereference<ParameterObject>(entry, document.components.parameters));
   const byRule = codesByRule(traitsOf(method, operation, parameters));
+  const scope = scopeOf(method, operation);
+  if (scope !== undefined) {
+    operation.security = [...operation.security, { apiKey: [] }];
+    operation['x-scope'] = scope;
+  }
   operation.description = describe(operation, own, codes);
   operation['x-error-codes'] = [...own, ...byRule.filter((code) => !own.includes(code))];
   operation.responses = Object.fromEntries(
@@ -89,6 +99,8 @@ function describe(operation: OperationObject, own: readonly string[], codes: Cod
   const paragraphs = [operation.description];
   const roles = operation['x-roles'];
   if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
+  const scope = operation['x-scope'];
+  if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, codes)}`);
   return paragraphs.join('\n\n');
 }

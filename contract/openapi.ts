@@ -4,7 +4,7 @@ import type { OperationId } from './operations.ts';
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 export type Method = (typeof methods)[number];
 
-/** The security schemes of the contract: the two kinds of session. */
+/** The two kinds of session, by the names of their security schemes. Programs call with the third scheme, `apiKey` (`rules/scopes.ts`). */
 export const callerKinds = ['student', 'admin'] as const;
 export type CallerKind = (typeof callerKinds)[number];
 
@@ -38,11 +38,13 @@ export interface OperationObject {
   readonly operationId: OperationId;
   description: string;
   readonly tags: readonly string[];
-  readonly security: readonly { readonly [scheme in CallerKind]?: readonly never[] }[];
+  security: readonly { readonly [scheme in CallerKind | 'apiKey']?: readonly never[] }[];
   parameters?: readonly (ParameterObject | Reference)[];
   readonly requestBody?: { readonly required?: boolean; readonly content: JsonObject };
   responses: { readonly [status: string]: ResponseObject | Reference };
   readonly 'x-roles'?: readonly string[];
+  /** The scope that an API key needs. The generator adds it (`rules/scopes.ts`). */
+  'x-scope'?: string;
   'x-error-codes'?: readonly string[];
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
@@ -76,6 +78,7 @@ export interface ContractDocument extends JsonObject {
     readonly schemas: { readonly [name: string]: SchemaObject } & { readonly ErrorCode: ErrorCodeSchema };
     readonly parameters: { readonly [name: string]: ParameterObject };
     readonly responses: { [name: string]: ResponseObject };
+    readonly securitySchemes: { [name: string]: JsonObject };
   };
 }
 

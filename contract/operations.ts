@@ -2,6 +2,7 @@
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
+import { scopeOf, type Scope } from './rules/scopes.ts';
 import * as openapi from './openapi.ts';
 import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
 
@@ -42,6 +43,8 @@ export interface ContractOperation {
   readonly auth: readonly CallerKind[];
   /** Roles that may call. Absent if every member of the club may call, or if roles have no meaning. */
   readonly roles?: readonly string[];
+  /** The scope that an API key needs. Absent if no key may call. */
+  readonly scope?: Scope;
   readonly hasBody: boolean;
   /** Whether the operation requires a body. If so, a request without a body is malformed. */
   readonly requiresBody: boolean;
@@ -77,6 +80,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   if (!operation) throw new Error(`The contract has no ${method} ${path}.`);
   const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
   const roles = operation['x-roles'];
+  const scope = scopeOf(method, operation);
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
@@ -87,6 +91,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     parameters: describeParameters(operation.parameters, `${pointer}/parameters`),
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
+    ...(scope !== undefined && { scope }),
     hasBody: operation.requestBody !== undefined,
     requiresBody: operation.requestBody?.required === true,
     ...describeBody(operation),

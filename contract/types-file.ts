@@ -14,7 +14,16 @@ const errorResponse = 'Otherwise';
 export async function typesOf(document: ContractDocument): Promise<string> {
   const parsed: OpenAPI3 = JSON.parse(JSON.stringify(withOneError(document)));
   const statements = await openapiTypescript(parsed, { transform: knownValues });
-  return astToString(statements.map(withoutEmptyProperties), { formatOptions: { removeComments: true } });
+  const types = astToString(statements.map(withoutEmptyProperties), { formatOptions: { removeComments: true } });
+  return `${types}${operationsOfKeys(document)}`;
+}
+
+/** A handler of one of these operations must not expect that a person calls. */
+function operationsOfKeys({ paths }: ContractDocument): string {
+  const names = Object.values(paths).flatMap((item) =>
+    methods.flatMap((method) => (item[method]?.['x-scope'] === undefined ? [] : [`'${item[method].operationId}'`])),
+  );
+  return `/** The operations that API keys may call. */\nexport type KeyOperationId = ${names.length === 0 ? 'never' : names.join(' | ')};\n`;
 }
 
 function withOneError(document: ContractDocument): ContractDocument {

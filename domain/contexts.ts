@@ -23,6 +23,7 @@ import { clubMails } from './clubs/mails.ts';
 import { fillEmailKeys } from './identity/accounts/email-keys.ts';
 import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
+import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -224,6 +225,7 @@ export const contexts = {
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
+      { run: ({ db }, now) => removeOldKeys(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

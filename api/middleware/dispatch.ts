@@ -4,7 +4,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
 import { RequestDatabase } from '../../platform/infra/postgres/request-database.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
-import type { OperationRequest } from '../operation.ts';
+import type { Actor, Caller, OperationRequest } from '../operation.ts';
 import { networkOf } from '../rate-limits/client-ip.policy.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
@@ -68,6 +68,9 @@ export function dispatch(
         if (caller.kind !== 'admin') throw new Error(`${operation.operationId} is not for administrators alone`);
         return { id: caller.administratorId, role: caller.role };
       },
+      get actor() {
+        return actorOf(callerOf(context), operation.operationId);
+      },
     };
     // The validators have just checked the request, so its run-time values can be cast to the contract's types. No other code casts them.
     const handle = () =>
@@ -111,6 +114,13 @@ function leadTo(context: Context, { location }: Redirect): void {
 function callerOf(context: Context) {
   if (!context.state.caller) throw new Error('The contract requires no session for this operation');
   return context.state.caller;
+}
+
+function actorOf(caller: Caller, operationId: string): Actor {
+  if (caller.kind === 'key') return { kind: 'key', id: caller.keyId };
+  if (caller.kind === 'student' || caller.role === null)
+    throw new Error(`${operationId} is not for administrators alone`);
+  return { kind: 'administrator', id: caller.administratorId, role: caller.role };
 }
 
 /** @throws DomainError malformed_request (400) or invalid_request (422), which name the field */

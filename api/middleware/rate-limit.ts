@@ -1,6 +1,7 @@
 /** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
 import { readUnsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
-import { admit, admitChange, admitPreview, type Call } from '../rate-limits/admission.ts';
+import { admit, admitChange, admitPreview, type BudgetState, type Call } from '../rate-limits/admission.ts';
+import { idOf } from '../operation.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
@@ -17,16 +18,23 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
       ip: ipOf(context, settings.trustedProxies),
       caller: caller && {
         kind: caller.kind,
-        id: caller.kind === 'student' ? caller.student.id : caller.administratorId,
+        id: idOf(caller),
       },
       studentOfToken: token === undefined ? undefined : readUnsubscribeToken(vault, token)?.studentId,
       clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
       refused: refusal !== undefined,
     };
-    await admit(limiter, call, now.getTime());
+    await admit(limiter, call, now.getTime(), (state) => showBudget(context, state));
     context.state.chargeChange = () => admitChange(limiter, call, now.getTime());
     return next();
   };
+}
+
+/** Shows a program how many writes it has left, in the form of the IETF draft on rate limit headers (KEY-5). */
+function showBudget(context: Context, state: BudgetState): void {
+  const { counter, limit, windowSeconds, remaining, resetSeconds } = state;
+  context.set('RateLimit-Policy', `"${counter}";q=${limit};w=${windowSeconds}`);
+  context.set('RateLimit', `"${counter}";r=${remaining};t=${resetSeconds}`);
 }
 
 /** Charges a request for the page of a preview. The request is a read, but it needs no session, and the page is expensive to render. */

@@ -1,28 +1,33 @@
-/** Finds the caller: looks up the bearer token in the stores that the operation's `security` names (AUTH-4, DEC-9). */
+/**
+ * Finds the caller: looks up the bearer token in the stores that the operation's `security` names (AUTH-4, DEC-9). An API key is looked up
+ * if the operation has a scope (KEY-4).
+ */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Caller } from '../operation.ts';
+import { unknownClient } from '../rate-limits/client-ip.policy.ts';
+import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const unauthenticated = () =>
-  new DomainError('unauthenticated', 'A session is required: it is missing, has expired or was ended.');
+  new DomainError('unauthenticated', 'A session or an API key is required: it is missing, has expired or was ended.');
 
 /** A foreign club and a missing club get equal answers, so that clubs cannot be enumerated. */
-const forbidden = () => new DomainError('forbidden', 'This session does not act in this organization.');
+const forbidden = () => new DomainError('forbidden', 'This session or API key does not act in this organization.');
 
 /**
  * Finds the caller, and checks session and club. It only records the verdict. Refused callers are first charged to a separate counter of
  * the rate limit. Then {@link requireCaller} throws the verdict.
  */
-export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Middleware {
+export function findCaller(api: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
     const clubId = clubOf(operation, context);
     if (operation.auth.length > 0) {
-      const caller = await callerOf(context, operation, clubId, deps);
+      const caller = await callerOf(context, operation, clubId, api);
       if (!caller) context.state.refusal = unauthenticated();
       else if (clubId !== undefined && !actsIn(caller, clubId)) context.state.refusal = forbidden();
       if (caller) context.state.caller = caller;
@@ -73,6 +78,16 @@ export function requireRole({ roles }: ContractOperation): Middleware {
   };
 }
 
+/** @throws DomainError scope_not_granted for an API key without the scope of the operation */
+export function requireScope({ scope }: ContractOperation): Middleware {
+  return async (context, next) => {
+    const { caller } = context.state;
+    if (caller?.kind === 'key' && !(scope !== undefined && (caller.scopes as readonly string[]).includes(scope)))
+      throw new DomainError('scope_not_granted', `The API key needs the scope ${scope}.`);
+    return next();
+  };
+}
+
 /** Replaces a text that cannot be a club's id. The lookup runs as for an id, and finds no caller. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
@@ -97,23 +112,31 @@ function clubIdFrom(value: unknown): string {
 
 async function callerOf(
   context: Context,
-  { auth }: ContractOperation,
+  { auth, scope }: ContractOperation,
   clubId: string | undefined,
-  { sessions }: ApiDeps['deps'],
+  { deps: { sessions, keys }, settings }: ApiDeps,
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;
+  const { now } = context.state;
+  if (token.startsWith('clk_')) {
+    if (scope === undefined) return undefined;
+    const ip = ipOf(context, settings.trustedProxies);
+    const key = await keys.find(token, ip === unknownClient ? null : ip, now);
+    return key && { kind: 'key', token, keyId: key.id, clubId: key.clubId, scopes: key.scopes };
+  }
   if (auth.includes('student')) {
-    const student = await sessions.student(token, context.state.now);
+    const student = await sessions.student(token, now);
     if (student) return { kind: 'student', token, student };
   }
   if (auth.includes('admin')) {
-    const session = await sessions.administrator(token, clubId, context.state.now);
+    const session = await sessions.administrator(token, clubId, now);
     if (session) return { kind: 'admin', token, ...session };
   }
   return undefined;
 }
 
 function actsIn(caller: Caller, clubId: string): boolean {
-  return caller.kind === 'student' ? caller.student.clubId === clubId : caller.role !== null;
+  if (caller.kind === 'admin') return caller.role !== null;
+  return clubId === (caller.kind === 'student' ? caller.student.clubId : caller.clubId);
 }

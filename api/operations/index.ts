@@ -5,6 +5,7 @@ import * as aiBudget from './agents/ai-budget.ts';
 import * as assignments from './learning/assignments.ts';
 import * as automations from './mail/automations.ts';
 import * as billing from './club/billing.ts';
+import * as apiKeys from './club/api-keys.ts';
 import * as agentSettings from './agents/agent-settings.ts';
 import * as administratorSessions from './people/administrator-sessions.ts';
 import * as classroom from './learning/classroom.ts';
@@ -39,6 +40,7 @@ export const operations: Operations = {
   ...administratorSessions,
   ...agentConversationReviews,
   ...aiBudget,
+  ...apiKeys,
   ...assignments,
   ...classroom,
   ...agentSettings,

@@ -2,9 +2,11 @@
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import { sharedBudget, type SpenderKind } from './shared-budgets.policy.ts';
+import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 import {
   archiveRequests,
   clubWrites,
+  keysShareOfClub,
   libraryUploadCreations,
   previewPages,
   refusedCalls,
@@ -27,8 +29,8 @@ export interface Call {
   readonly path: string;
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;
-  /** The owner of the session. Undefined if the caller has no session, or if the operation needs none. */
-  readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
+  /** The owner of the session, or the API key. Undefined if the caller has neither, or if the operation needs none. */
+  readonly caller: { readonly kind: 'student' | 'admin' | 'key'; readonly id: string } | undefined;
   /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
   /** The club of the path, once the caller is known to be a member or student of it. */
@@ -49,17 +51,33 @@ export interface Call {
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
+ * - An API key is charged as an administrator. All keys of a club together have a part of the club's budget (KEY-5).
+ *
  * @param now Unix milliseconds
+ * @param onBudget is called with the state of the budget that an API key has used, also if the call is refused
  * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and the route is a
  * classroom credential route. While they are down, administrators' credential routes have a small limit in each process (DEC-29), and
  * every other call passes.
  */
-export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
+export async function admit(
+  limiter: Charging,
+  call: Call,
+  now: number,
+  onBudget: (state: BudgetState) => void = () => {},
+): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
   // The counters are charged one after the other. If a narrow network is above its limit, the call does not count for the wider network,
   // which has other subscribers.
-  for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
+  for (const one of chargesOf(rule, call)) await charge(limiter, one, now, onBudget);
+}
+
+/** A budget after a call, for the headers `RateLimit` and `RateLimit-Policy`. */
+export interface BudgetState extends Pick<Budget, 'counter' | 'limit' | 'windowSeconds'> {
+  /** The calls that are left in this window. */
+  readonly remaining: number;
+  /** Seconds until the next window. */
+  readonly resetSeconds: number;
 }
 
 /**
@@ -92,9 +110,12 @@ export async function admitUpload(
 ): Promise<void> {
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
-  if (ownerId !== null) return charge(limiter, { rule: ofRule(uploadCreations), subject: ownerId }, now);
   const sharedBy = { kind: 'file', id } as const; // the token names only the file, and not the person who reserved it
-  return charge(limiter, { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy }, now);
+  const charged: Charge =
+    ownerId !== null
+      ? { rule: ofRule(uploadCreations), subject: ownerId }
+      : { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy };
+  await charge(limiter, charged, now);
 }
 
 /** Charges a request for an archive (LIM-23). @param now Unix milliseconds @throws DomainError `rate_limited` */
@@ -116,9 +137,29 @@ export async function admitRefused(limiter: Charging, ip: string, now: number): 
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
 
-async function charge(limiter: Charging, charged: Charge, now: number): Promise<void> {
+async function charge(
+  limiter: Charging,
+  charged: Charge,
+  now: number,
+  onBudget: (state: BudgetState) => void = () => {},
+): Promise<void> {
   const verdict = await verdictOf(limiter, charged, now);
+  const state = stateAfter(verdict, charged, now);
+  if (state) onBudget(state);
   if (!verdict.allowed) throw tooMany(charged, verdict.retryAfterSeconds);
+}
+
+/** @returns the state of a budget that API keys share; undefined for other budgets, and if the counter was not read */
+function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now: number): BudgetState | undefined {
+  if (sharedBy?.kind !== 'key') return undefined;
+  const { counter, windowSeconds } = rule;
+  const { own, pools } = sharedBudget(rule, sharedBy.kind, narrower);
+  const limit = Math.min(own.limit, ...pools.map((pool) => pool.limit));
+  const budget = { counter, limit, windowSeconds };
+  if (!verdict.allowed) return { ...budget, remaining: 0, resetSeconds: verdict.retryAfterSeconds };
+  if (verdict.remaining === undefined) return undefined;
+  const resetSeconds = secondsUntilWindow(windowAt(now, windowSeconds) + 1, windowSeconds, now);
+  return { ...budget, remaining: verdict.remaining, resetSeconds };
 }
 
 interface Charge {
@@ -145,7 +186,9 @@ function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
   if (rule.scope === 'administrator') return [{ rule, subject: caller.id }];
   if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
-  return [{ rule: rule.scope === 'club' ? rule : clubWrites, subject: clubOf(clubId), sharedBy: caller }];
+  const ofClub = rule.scope === 'club' ? rule : clubWrites;
+  const narrower = caller.kind === 'key' && ofClub.counter === clubWrites.counter ? [keysShareOfClub] : [];
+  return [{ rule: ofClub, subject: clubOf(clubId), sharedBy: caller, narrower }];
 }
 
 function ofAddress(rule: Rule, ip: string): readonly Charge[] {
@@ -173,6 +216,7 @@ const countedFor = {
   student: 'student',
   administrator: 'administrator',
   file: 'file',
+  key: 'API key',
   account: 'account',
   ip: 'IP address',
 } as const;

@@ -15,8 +15,13 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 export { CountersUnavailable } from './counter-store.ts';
 
-/** `retryAfterSeconds`: whole seconds until the first window with a free call. */
-export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
+/**
+ * `remaining`: the calls that remain for the caller in this window; absent if the counter was not read, and for callers who share nothing.
+ * `retryAfterSeconds`: whole seconds until the first window with a free call.
+ */
+export type Verdict =
+  | { readonly allowed: true; readonly remaining?: number }
+  | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 export interface Limiter {
   /**
@@ -97,10 +102,17 @@ const windowsRemembered = 2;
  */
 const spentRemembered = 10_000;
 
-/** Charges the counters one after the other. A call that finds a counter used up does not charge the following counters. */
-async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
-  for (const one of counters) if (!(await one.has())) return false;
-  return true;
+/**
+ * Charges the counters one after the other. A call that finds a counter used up does not charge the following counters.
+ * @returns the smallest number of calls that remain in a counter after this call; negative if a counter is used up
+ */
+async function remainingInAll(counters: readonly { countRemaining(): Promise<number> }[]): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (const one of counters) {
+    least = Math.min(least, await one.countRemaining());
+    if (least < 0) break;
+  }
+  return least;
 }
 
 /** Opens the counters on their own connections. The store may be unavailable, and may return later. */
@@ -135,6 +147,8 @@ export function createLimiter({
       spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
       /** @returns the calls of this window, including this call */
       count: () => increment(window),
+      /** @returns the calls that remain in this window after this call; negative if the call is above the limit */
+      countRemaining: async () => limit - (await increment(window)),
       has: async () => (await increment(window)) <= limit,
       takeBack: () => store.increment(`${name}:${window}`, windowSeconds * windowsKept, -1),
       refusedUntilNext: () => refusedUntil(window + 1),
@@ -161,9 +175,10 @@ export function createLimiter({
         reach(async () => {
           const used = await counters.count();
           if (used > own.limit) return counters.refuse();
-          if (await hasAll(pools.map((pool) => countersOf(pool, club, now)))) return { allowed: true };
+          const remaining = await remainingInAll(pools.map((pool) => countersOf(pool, club, now)));
+          if (remaining >= 0) return { allowed: true, remaining: Math.min(own.limit - used, remaining) };
           const passes = used <= share && (await countersOf(reserve, club, now).has());
-          return passes ? { allowed: true } : counters.refuse();
+          return passes ? { allowed: true, remaining: share - used } : counters.refuse();
         })
       );
     },

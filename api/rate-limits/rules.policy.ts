@@ -12,7 +12,7 @@ export interface Budget {
    * The subject whose calls are counted together. Callers who share one club's budget also have their own bounds ({@link
    * file://./shared-budgets.policy.ts}).
    */
-  readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'account' | 'ip';
+  readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'key' | 'account' | 'ip';
 }
 
 /** One row of the table. */
@@ -76,6 +76,14 @@ export const studentsShareOfClub: Rule = {
   name: "Changes of the club's students",
   counter: 'club_writes_of_students',
   limit: 30,
+};
+
+/** The part of {@link clubWrites} that all API keys of a club may use together. The other calls are reserved for people (KEY-5). */
+export const keysShareOfClub: Rule = {
+  ...clubWrites,
+  name: 'Writes of all API keys of a club',
+  counter: 'club_writes_of_keys',
+  limit: 45,
 };
 
 /**
@@ -185,6 +193,16 @@ export const rules: readonly Rule[] = [
     methods: ['DELETE'],
     path: '/v1/clubs/{clubId}/invitations/{invitationId}',
     ...memberChanges,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Creating API keys',
+    methods: ['POST'],
+    path: '/v1/clubs/{clubId}/api-keys',
+    counter: 'api_keys',
+    limit: 30,
+    windowSeconds: hour,
+    scope: 'club',
     whenDown: 'pass',
   },
   {

@@ -5,7 +5,7 @@
 import type { Budget } from './rules.policy.ts';
 
 /** The kinds of callers that share a club's budgets. Callers of one kind have equal bounds. */
-export type SpenderKind = 'admin' | 'student' | 'file';
+export type SpenderKind = 'admin' | 'student' | 'file' | 'key';
 
 /** The bounds of one kind of caller, as fractions of the club's budget. */
 interface Bounds {
@@ -17,15 +17,17 @@ interface Bounds {
   readonly reserve: number;
 }
 
-/** One row for each kind. An API key would have the row of an administrator. */
+/** One row for each kind. */
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
   /** A file of the club's library, whose token does not say who reserved the file. */
   file: { own: 1 / 6, share: 1 / 15, reserve: 5 },
+  /** An API key has no share of its own: a program waits, so that the calls of people pass. */
+  key: { own: 3 / 4, share: 0, reserve: 0 },
 };
 
-const scopes = { admin: 'administrator', student: 'student', file: 'file' } as const;
+const scopes = { admin: 'administrator', student: 'student', file: 'file', key: 'key' } as const;
 
 /** A club's budget from the view of one caller. */
 export interface SharedBudget {
@@ -46,7 +48,7 @@ export interface SharedBudget {
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {
   const { own, share, reserve } = bounds[kind];
   const { counter, limit, windowSeconds } = budget;
-  const part = (of: number) => Math.max(1, Math.floor(limit * of));
+  const part = (of: number) => (of === 0 ? 0 : Math.max(1, Math.floor(limit * of)));
   return {
     own: { counter: `${counter}_own_${kind}`, limit: part(own), windowSeconds, scope: scopes[kind] },
     share: part(share),

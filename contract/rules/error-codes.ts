@@ -1,5 +1,6 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import { scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 
 /** The traits of an operation that decide its codes by rule. */
@@ -8,6 +9,8 @@ export interface OperationTraits {
   readonly hasSession: boolean;
   readonly isUnderClub: boolean;
   readonly hasRoles: boolean;
+  /** Whether API keys may call the operation. */
+  readonly hasScope: boolean;
   readonly hasBody: boolean;
   /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
@@ -23,6 +26,7 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['unauthenticated'], holds: ({ hasSession }) => hasSession },
     { codes: ['forbidden'], holds: ({ isUnderClub }) => isUnderClub },
     { codes: ['role_not_permitted'], holds: ({ hasRoles }) => hasRoles },
+    { codes: ['scope_not_granted'], holds: ({ hasScope }) => hasScope },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
@@ -40,6 +44,7 @@ export function traitsOf(
     hasSession: operation.security.length > 0,
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     hasRoles: operation['x-roles'] !== undefined,
+    hasScope: scopeOf(method, operation) !== undefined,
     hasBody: operation.requestBody !== undefined,
     hasJudgedParameters: parameters.some(isJudged),
   };

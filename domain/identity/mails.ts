@@ -1,4 +1,4 @@
-/** The mails about a person's own account. */
+/** The mails about a person's own account, and about the keys of a club. */
 import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
 
 export const accountMails = {
@@ -11,4 +11,5 @@ export const accountMails = {
   administrator_verify_email: aboutRecipient,
   administrator_already_registered: aboutRecipient,
   administrator_reset_password: aboutRecipient,
+  api_key_created: aboutRecipient,
 } as const satisfies MailKinds;

@@ -32,6 +32,9 @@ export interface MessageArguments {
   'mail.administrator_invitation.subject': { club: string };
   'mail.administrator_invitation.text': { club: string };
   'mail.administrator_invitation.action': Record<never, never>;
+  'mail.api_key_created.subject': { club: string };
+  'mail.api_key_created.text': { club: string };
+  'mail.api_key_created.action': Record<never, never>;
   'mail.webhook_endpoint_failing.subject': { club: string };
   'mail.webhook_endpoint_failing.text': { club: string; url: string };
   'mail.webhook_endpoint_failing.action': Record<never, never>;

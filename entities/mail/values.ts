@@ -11,6 +11,7 @@ export const mailTemplateNames = [
   'administrator_already_registered',
   'administrator_reset_password',
   'administrator_invitation',
+  'api_key_created',
   'webhook_endpoint_failing',
   'webhook_endpoint_gone',
   'webhook_endpoint_throttled',

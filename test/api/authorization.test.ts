@@ -2,11 +2,13 @@
  * Tests which callers may call which operation. A table has a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17).
  * foreign-ids.test.ts tests ids of records of other clubs.
  */
-import type { OperationId, RecordOf } from '../../contract/contract.ts';
+import type { ContractOperation, OperationId, RecordOf } from '../../contract/contract.ts';
+import { scopes, type Scope } from '../../contract/rules/scopes.ts';
 import { roles, type Role } from '../../entities/clubs/values.ts';
 import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildApiKey } from '../toolkit/builders/api-keys.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { endedSession, expiredSession } from '../toolkit/builders/sessions.ts';
 import { call, expectError, type Answer, visible } from '../toolkit/drive/api.ts';
@@ -131,6 +133,13 @@ const table: Record<OperationId, Row> = {
   listAgentSources: { sessions: admin, roles, answer: 'not_found' },
   reindexAgentSource: { sessions: admin, roles: content, answer: 'not_found' },
   listClassroomAgents: { sessions: student, answer: 200 },
+
+  listApiKeys: { sessions: admin, roles: administration, answer: 200 },
+  createApiKey: { sessions: admin, roles: administration, answer: 201 },
+  getApiKey: { sessions: admin, roles: administration, answer: 'not_found' },
+  updateApiKey: { sessions: admin, roles: administration, answer: 'not_found' },
+  revokeApiKey: { sessions: admin, roles: administration, answer: 'not_found' },
+  rotateApiKey: { sessions: admin, roles: administration, answer: 'not_found' },
 
   listMembers: { sessions: admin, roles: administration, answer: 200 },
   inviteMember: { sessions: admin, roles: administration, answer: 201 },
@@ -408,8 +417,10 @@ const table: Record<OperationId, Row> = {
 
 interface Caller {
   token?: string | undefined;
-  /** The kind of account that owns the session; absent without a valid session. */
-  kind?: Kind;
+  /** The kind of account that owns the session, or `key` for an API key; absent without a valid session. */
+  kind?: Kind | 'key';
+  /** Whether the scope of the operation was granted to the key. */
+  isGranted?: boolean;
   /** The caller's role in the club of the path; absent for an outsider. */
   role?: Role | 'student';
   /** The club of the path, if it differs from the club of the other callers. */
@@ -429,8 +440,16 @@ async function strangers(): Promise<Record<string, Caller>> {
 }
 
 /** Returns callers with a valid session. Each operation needs new callers, because one operation ends the session. */
-async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Promise<Record<string, Caller>> {
+async function callersOf(
+  { pathParameters, scope }: ContractOperation,
+  clubId: Id,
+  ownerToken: string,
+): Promise<Record<string, Caller>> {
+  const underClub = pathParameters.includes('clubId');
   const otherClub = await buildClub();
+  const otherScopes = scopes.filter((other) => other !== scope);
+  const key = async (of: Id, granted: readonly Scope[]) =>
+    ({ token: (await buildApiKey(of, granted)).token, kind: 'key' }) as const;
   const member = async (role: Role) =>
     ({ token: (await buildMember(clubId, role)).token, kind: 'admin', role }) as const;
   const inside = { token: ownerToken, kind: 'admin' } as const;
@@ -443,6 +462,9 @@ async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Pr
     support: await member('support'),
     'the owner of another club': { token: otherClub.owner.token, kind: 'admin' },
     'an administrator of no club': { token: (await buildAdministrator()).token, kind: 'admin' },
+    'a key with the scope': { ...(await key(clubId, scope ? [scope] : [])), role: 'owner', isGranted: true },
+    'a key with every other scope': { ...(await key(clubId, otherScopes)), role: 'owner' },
+    'a key of another club with every scope': await key(otherClub.id, scopes),
     ...(underClub && {
       'the owner, on a path of a club that does not exist': { ...inside, clubId: newId() },
       'the owner, on a path whose club id is not a uuid': { ...inside, clubId: 'my-club' },
@@ -455,11 +477,18 @@ function expected(operationId: OperationId, caller: Caller): number | ErrorCode 
   const { sessions, roles: permitted, answer } = table[operationId];
   const underClub = operationOf(operationId).pathParameters.includes('clubId');
   if (sessions.length === 0) return underClub && caller.clubId !== undefined ? 'forbidden' : answer;
+  if (caller.kind === 'key') return expectedOfKey(operationOf(operationId), caller, answer);
   if (caller.kind === undefined || !sessions.includes(caller.kind)) return 'unauthenticated';
   if (!underClub) return answer;
   if (caller.role === undefined) return 'forbidden';
   if (caller.role === 'student' || permitted?.includes(caller.role)) return answer;
   return 'role_not_permitted';
+}
+
+function expectedOfKey({ scope }: ContractOperation, caller: Caller, answer: number | ErrorCode): number | ErrorCode {
+  if (scope === undefined) return 'unauthenticated';
+  if (caller.role === undefined) return 'forbidden';
+  return caller.isGranted ? answer : 'scope_not_granted';
 }
 
 const outcomeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
@@ -478,11 +507,10 @@ describe('the authorization table', () => {
 
   describe('the answer of each operation to each caller', () => {
     for (const operation of everyOperation) {
-      const { operationId, method, pathParameters } = operation;
+      const { operationId, method } = operation;
       it(`is as the table states: ${nameOf(operation)}`, async () => {
         const club = await buildClub();
-        const underClub = pathParameters.includes('clubId');
-        const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
+        const callers = { ...withoutSession, ...(await callersOf(operation, club.id, club.owner.token)) };
         const actual: Record<string, unknown> = {};
         const expectedAnswers: Record<string, unknown> = {};
         await eachCase(Object.entries(callers), async ([name, caller]) => {

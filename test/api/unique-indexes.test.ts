@@ -90,6 +90,8 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'administrator_sessions(token_hash)',
     'certificates(code)',
     'one_time_tokens(token_hash)',
+    'api_keys(previous_secret_hash)',
+    'api_keys(secret_hash)',
     'sales_connections(token_hash)',
     'student_sessions(token_hash)',
   ],

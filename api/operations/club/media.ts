@@ -15,24 +15,24 @@ import * as tracks from '../../../domain/media/library/tracks.ts';
 import * as uses from '../../../domain/media/uses/uses.ts';
 import * as storage from '../../../domain/media/storage/storage.ts';
 import type { MediaOwner } from '../../../domain/media/media.ts';
-import type { AnswerWith, Caller, Operation } from '../../operation.ts';
+import type { Actor, AnswerWith, Caller, Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 
-export const listMedia: Operation<'listMedia'> = async ({ params, query, administrator, db, deps }) =>
-  page(await library.listMedia({ ...deps, db }, readerOf(params, administrator), query));
+export const listMedia: Operation<'listMedia'> = async ({ params, query, actor, db, deps }) =>
+  page(await library.listMedia({ ...deps, db }, readerOf(params, actor), query));
 
 export const reserveMedia: Operation<'reserveMedia'> = async ({ params, body, deps, now }) =>
   reservation.reserveMedia(deps, params.clubId, announcedBy(body), now);
 
-export const getMedia: Operation<'getMedia'> = async ({ params, administrator, db, deps }) =>
-  data(await library.findMedia({ ...deps, db }, readerOf(params, administrator), params.mediaId));
+export const getMedia: Operation<'getMedia'> = async ({ params, actor, db, deps }) =>
+  data(await library.findMedia({ ...deps, db }, readerOf(params, actor), params.mediaId));
 
-export const updateMedia: Operation<'updateMedia'> = async ({ params, administrator, body, deps, now }) =>
-  data(await library.updateMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
+export const updateMedia: Operation<'updateMedia'> = async ({ params, actor, body, deps, now }) =>
+  data(await library.updateMedia(deps, readerOf(params, actor), params.mediaId, body, now));
 
 export const createMediaReference: Operation<'createMediaReference'> = async (call) => {
-  const { params, administrator, body, deps, now } = call;
-  return data(await references.createReference(deps, readerOf(params, administrator), body, now));
+  const { params, actor, body, deps, now } = call;
+  return data(await references.createReference(deps, readerOf(params, actor), body, now));
 };
 
 export const listMediaFolders: Operation<'listMediaFolders'> = async ({ params, query, db }) =>
@@ -47,14 +47,14 @@ export const updateMediaFolder: Operation<'updateMediaFolder'> = async ({ params
 export const deleteMediaFolder: Operation<'deleteMediaFolder'> = async ({ params, deps }) =>
   noContent(await folders.deleteFolder(deps, params.clubId, params.folderId));
 
-export const replaceMedia: Operation<'replaceMedia'> = async ({ params, administrator, body, deps, now }) =>
-  data(await replacing.replaceMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
+export const replaceMedia: Operation<'replaceMedia'> = async ({ params, actor, body, deps, now }) =>
+  data(await replacing.replaceMedia(deps, readerOf(params, actor), params.mediaId, body, now));
 
-export const publishMedia: Operation<'publishMedia'> = async ({ params, administrator, deps, now }) =>
-  data(await publishing.moveMedia(deps, readerOf(params, administrator), params.mediaId, 'public', now));
+export const publishMedia: Operation<'publishMedia'> = async ({ params, actor, deps, now }) =>
+  data(await publishing.moveMedia(deps, readerOf(params, actor), params.mediaId, 'public', now));
 
-export const unpublishMedia: Operation<'unpublishMedia'> = async ({ params, administrator, deps, now }) =>
-  data(await publishing.moveMedia(deps, readerOf(params, administrator), params.mediaId, 'private', now));
+export const unpublishMedia: Operation<'unpublishMedia'> = async ({ params, actor, deps, now }) =>
+  data(await publishing.moveMedia(deps, readerOf(params, actor), params.mediaId, 'private', now));
 
 export const openPublicMedia: Operation<'openPublicMedia'> = async ({ params, db, deps, answerWith }) =>
   leadOn(answerWith, await publishing.findPublicFile(db, deps.storage, params.mediaId, 'preview'));
@@ -117,8 +117,8 @@ function announcedBy(body: {
 export const getStorageUsage: Operation<'getStorageUsage'> = async ({ params, db }) =>
   storage.readStorageUsage(db, params.clubId);
 
-function readerOf({ clubId }: { clubId: string }, { id }: { id: string }): library.LibraryReader {
-  return { clubId, administratorId: id };
+function readerOf({ clubId }: { clubId: string }, actor: Actor): library.LibraryReader {
+  return { clubId, administratorId: actor.kind === 'administrator' ? actor.id : null };
 }
 
 function ownerOf({ clubId }: { clubId: string }, caller: Caller): MediaOwner {

@@ -7,10 +7,10 @@ import * as reports from '../../../domain/community/reports.ts';
 import type { Voice } from '../../../domain/community/voices.ts';
 import * as reservation from '../../../domain/media/uploads/reservation.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Caller, Operation } from '../../operation.ts';
+import type { Person, Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 
-const voiceOf = (clubId: Id, caller: Caller): Voice =>
+const voiceOf = (clubId: Id, caller: Person): Voice =>
   caller.kind === 'student'
     ? { kind: 'student', clubId: caller.student.clubId, id: caller.student.id }
     : { kind: 'admin', clubId: clubId.toLowerCase(), id: caller.administratorId };

@@ -26,9 +26,9 @@ export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params
 export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, db, deps, now }) =>
   print(deps, now, await reads.findCertificate(db, params.clubId, params.certificateId));
 
-export const previewCertificate: Operation<'previewCertificate'> = async ({ params, administrator, db, deps }) => {
+export const previewCertificate: Operation<'previewCertificate'> = async ({ params, actor, db, deps }) => {
   const { storage, publicUrl } = deps;
-  const { bytes, language } = await drawPreview({ db, storage, publicUrl }, params, administrator.id);
+  const { bytes, language } = await drawPreview({ db, storage, publicUrl }, params, actor.id);
   return new Binary('application/pdf', bytes, `certificate-preview-${language}.pdf`);
 };
 

@@ -8,6 +8,7 @@ import * as records from '../../../domain/campaigns/records.ts';
 import * as states from '../../../domain/campaigns/states.ts';
 import * as testMails from '../../../domain/campaigns/drafts/test-mails.ts';
 import type { Operation } from '../../operation.ts';
+import { personOf } from '../acting.ts';
 import { data, noContent, page } from '../answers.ts';
 
 export const listCampaigns: Operation<'listCampaigns'> = async ({ params, query, db }) =>
@@ -37,8 +38,8 @@ export const getCampaignProblems: Operation<'getCampaignProblems'> = async ({ pa
 export const checkCampaign: Operation<'checkCampaign'> = async ({ params, deps, now }) =>
   data(await advice.checkCampaign(deps, params.clubId, params.campaignId, now));
 
-export const sendTestMail: Operation<'sendTestMail'> = async ({ params, body, administrator, deps, now }) => {
-  const to = body?.administrator_id ?? administrator.id;
+export const sendTestMail: Operation<'sendTestMail'> = async ({ params, body, actor, deps, now }) => {
+  const to = body?.administrator_id ?? personOf(actor, 'administrator_id');
   return data(await testMails.requestTestMail(deps, params.clubId, params.campaignId, to, now));
 };
 

@@ -2,6 +2,7 @@
 import * as reads from '../../../domain/identity/students.ts';
 import * as students from '../../../domain/students/students.ts';
 import type { Operation } from '../../operation.ts';
+import { roleOf } from '../acting.ts';
 import { data, noContent, page } from '../answers.ts';
 
 export const listStudents: Operation<'listStudents'> = async ({ params, query, db, deps }) =>
@@ -13,8 +14,8 @@ export const createStudent: Operation<'createStudent'> = async ({ params, body, 
 export const getStudent: Operation<'getStudent'> = async ({ params, db, deps }) =>
   data(await reads.readStudent(db, deps.storage, params.clubId, params.studentId));
 
-export const updateStudent: Operation<'updateStudent'> = async ({ params, body, administrator, deps, now }) =>
-  data(await students.updateStudent(deps, params.clubId, params.studentId, body, administrator.role, now));
+export const updateStudent: Operation<'updateStudent'> = async ({ params, body, actor, deps, now }) =>
+  data(await students.updateStudent(deps, params.clubId, params.studentId, body, roleOf(actor), now));
 
 export const removeStudent: Operation<'removeStudent'> = async ({ params, deps, now }) =>
   noContent(await students.removeStudent(deps, params.clubId, params.studentId, now));

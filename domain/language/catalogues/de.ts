@@ -59,6 +59,11 @@ export const de: Catalogue = {
     'Du bist eingeladen, {club} zu verwalten. Du kannst die Einladung innerhalb von 7 Tagen annehmen.\n\nFalls du diese Einladung nicht erwartest, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
   'mail.administrator_invitation.action': 'Einladung annehmen',
 
+  'mail.api_key_created.subject': 'Ein neuer API-Schlüssel kann für {club} handeln',
+  'mail.api_key_created.text':
+    'Jemand aus der Administration hat einen API-Schlüssel für {club} erstellt. Ein Programm mit diesem Schlüssel kann die Daten lesen oder ändern, die seine Berechtigungen erlauben.\n\nWenn du das nicht erwartet hast, widerrufe den Schlüssel.',
+  'mail.api_key_created.action': 'API-Schlüssel ansehen',
+
   'mail.webhook_endpoint_failing.subject': 'Ein Webhook-Endpunkt von {club} wurde deaktiviert',
   'mail.webhook_endpoint_failing.text':
     '{url} nimmt seit fünf Tagen keine Nachricht von {club} an. Wir haben den Endpunkt deaktiviert und die wartenden Nachrichten verworfen.\n\nSobald er wieder funktioniert, aktiviere ihn: Dann werden neue Ereignisse gesendet, und du kannst Zustellungen der letzten 30 Tage nachholen.',

@@ -53,6 +53,11 @@ export const en = {
     'You are invited to administer {club}. You can accept the invitation within 7 days.\n\nIf you did not expect this invitation, you can ignore this message: nothing happens without the link.',
   'mail.administrator_invitation.action': 'Accept the invitation',
 
+  'mail.api_key_created.subject': 'A new API key can act for {club}',
+  'mail.api_key_created.text':
+    'An administrator has created an API key for {club}. A program with this key can read or change the data that the key’s scopes permit.\n\nIf you did not expect this, revoke the key.',
+  'mail.api_key_created.action': 'Look at the API keys',
+
   'mail.webhook_endpoint_failing.subject': 'A webhook endpoint of {club} was disabled',
   'mail.webhook_endpoint_failing.text':
     '{url} has accepted no message from {club} for five days. We disabled it, and canceled the messages that were waiting.\n\nOnce it works again, enable it: we then send new events, and you can recover the deliveries of the last 30 days.',

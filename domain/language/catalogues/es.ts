@@ -59,6 +59,11 @@ export const es: Catalogue = {
     'Has recibido una invitación para administrar {club}. Puedes aceptarla en los próximos 7 días.\n\nSi no esperabas esta invitación, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
   'mail.administrator_invitation.action': 'Aceptar la invitación',
 
+  'mail.api_key_created.subject': 'Una nueva clave de API puede actuar en nombre de {club}',
+  'mail.api_key_created.text':
+    'Una persona de la administración ha creado una clave de API para {club}. Un programa con esta clave puede leer o modificar los datos que permitan sus ámbitos.\n\nSi no lo esperabas, revoca la clave.',
+  'mail.api_key_created.action': 'Ver las claves de API',
+
   'mail.webhook_endpoint_failing.subject': 'Se ha desactivado un endpoint de webhook de {club}',
   'mail.webhook_endpoint_failing.text':
     '{url} no acepta ningún mensaje de {club} desde hace cinco días. Hemos desactivado el endpoint y cancelado los mensajes que estaban en espera.\n\nCuando vuelva a funcionar, actívalo: se enviarán los eventos nuevos y podrás recuperar las entregas de los últimos 30 días.',

@@ -59,6 +59,11 @@ export const ptBR: Catalogue = {
     'Você recebeu um convite para administrar {club}. O convite vale por 7 dias.\n\nSe você não esperava este convite, ignore esta mensagem: nada acontece sem o link.',
   'mail.administrator_invitation.action': 'Aceitar o convite',
 
+  'mail.api_key_created.subject': 'Uma nova chave de API pode agir em nome de {club}',
+  'mail.api_key_created.text':
+    'Uma pessoa da administração criou uma chave de API para {club}. Um programa com essa chave pode ler ou alterar os dados que os escopos dela permitem.\n\nSe você não esperava por isso, revogue a chave.',
+  'mail.api_key_created.action': 'Ver as chaves de API',
+
   'mail.webhook_endpoint_failing.subject': 'Um endpoint de webhook de {club} foi desativado',
   'mail.webhook_endpoint_failing.text':
     '{url} não aceita nenhuma mensagem de {club} há cinco dias. Desativamos o endpoint e cancelamos as mensagens que estavam na fila.\n\nQuando ele voltar a funcionar, ative-o: os novos eventos passam a ser enviados, e você pode recuperar as entregas dos últimos 30 dias.',

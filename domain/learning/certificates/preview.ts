@@ -25,14 +25,14 @@ const day = new Date('2026-03-02T12:00:00Z');
  * Draws a certificate with the club's name, time zone and look, and an example student and course from the catalogue. It stores
  * nothing.
  * @param tag BCP 47
- * @param administratorId limits the waiting previews to two at a time, so that other printing continues
+ * @param personId the administrator or the program. It limits the waiting previews to two at a time, so that other printing continues
  * @returns the bytes of the PDF, and its language
  * @throws DomainError invalid_request (the language is not offered), not_found (no such club), busy
  */
 export async function previewCertificate(
   { db, storage, publicUrl }: PreviewDeps,
   { clubId, language: tag }: { clubId: Id; language: string },
-  administratorId: Id,
+  personId: Id,
 ): Promise<{ bytes: Buffer; language: string }> {
   const language = requireOffered(tag);
   const club = await db.one<{ clubName: string; timeZone: string }>(
@@ -42,7 +42,7 @@ export async function previewCertificate(
   const look = await readLook(storage, clubId, await findPrintedLook(db, clubId, logoSize));
   const { say } = wordingIn(language);
   const bytes = await drawCertificate(
-    { clubId, personId: administratorId },
+    { clubId, personId },
     {
       ...club,
       ...look,

@@ -11,11 +11,12 @@ export interface OwnText {
   action: string | null;
 }
 
-/** Templates about a person's own account. A club cannot change their texts. */
+/** Templates about a person's own account, and the warning about a new key. A club cannot change their texts, so it cannot hide a warning. */
 const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',
+  'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;
 

@@ -113,6 +113,12 @@ export const mailTemplates = {
     site: 'dashboard',
     path: '/invitations/accept?token={token}',
   },
+  api_key_created: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/api-keys',
+  },
   webhook_endpoint_failing: {
     priority: 1,
     variables: ['endpoint_url'],

@@ -17,10 +17,11 @@ import { requireFolder } from './folders.ts';
 import { mediaColumns, presentMedia, type LibraryDeps, type StoredMedia } from '../media.ts';
 import { usageCount } from '../uses/uses.ts';
 
-/** An administrator who reads or edits a club's library. */
+/** An administrator or a program that reads or edits a club's library. */
 export interface LibraryReader {
   clubId: Id;
-  administratorId: Id;
+  /** The person whose favorites are shown; null for a program, which has no favorites. */
+  administratorId: Id | null;
 }
 
 /** The dependencies of functions that read files for an administrator. */
@@ -160,7 +161,7 @@ async function searchLibrary(
 
 /**
  * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records still use it.
- * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter)
+ * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter, or a program sets a favorite)
  */
 export async function updateMedia(
   deps: LibraryDeps,
@@ -192,6 +193,8 @@ async function mark(
   favorite: boolean,
   now: Date,
 ): Promise<void> {
+  if (administratorId === null)
+    throw new DomainError('invalid_request', 'favorite belongs to a person, so an API key cannot set it.');
   const marks = { administratorId, mediaId };
   if (!favorite) await tx.manager.delete(MediaFavorite, marks);
   else

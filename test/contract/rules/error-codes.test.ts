@@ -9,6 +9,7 @@ const plain: OperationTraits = {
   hasSession: false,
   isUnderClub: false,
   hasRoles: false,
+  hasScope: false,
   hasBody: false,
   hasJudgedParameters: false,
 };

@@ -11,6 +11,7 @@ const publicRead: OperationTraits = {
   hasSession: false,
   isUnderClub: false,
   hasRoles: false,
+  hasScope: false,
   hasBody: false,
   hasJudgedParameters: false,
 };

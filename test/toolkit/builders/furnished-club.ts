@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
+import { buildApiKey } from './api-keys.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
 import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignments.ts';
@@ -64,6 +65,8 @@ export interface Records {
   /** A running import without a workflow in Temporal. */
   import: Id;
   endpoint: Id;
+  /** An active API key that no program uses. */
+  apiKey: Id;
   webhookDelivery: Id;
   /** A file of the library. */
   file: Id;
@@ -132,11 +135,13 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
     furnishMail(scene),
     furnishAutomations(scene),
   ]);
+  const apiKey = await buildApiKey(club.id, ['students:read'], { createdBy: club.owner.id });
   return {
     ...club,
     student,
     records: {
       student: student.id,
+      apiKey: apiKey.id,
       ...learning,
       ...assignments,
       ...mentorships,

@@ -34,6 +34,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'sales-notices/{noticeId}': 'notice',
   'student-imports/{importId}': 'import',
   'webhook-endpoints/{endpointId}': 'endpoint',
+  'api-keys/{keyId}': 'apiKey',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
   'media/{mediaId}': { admin: 'file', student: 'image' },
   'assignment-files/{mediaId}': 'assignmentFile',

@@ -11,6 +11,7 @@ import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { mediaUses } from '../../../domain/contexts.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
+import { createKeyFinder } from '../../../domain/identity/api-keys/key-finder.ts';
 import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
@@ -78,6 +79,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         billing: billingOf(config.stripe, lines),
         mailNotices: mailNoticesOf(config.mail, egress),
         sessions: createSessionFinder(usual.db),
+        keys: createKeyFinder(usual.db),
         receiveNotice: createNoticeReceiver(usual),
         newClubs: config.newClubs,
       },

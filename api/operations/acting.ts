@@ -1,0 +1,18 @@
+/** The role and the person of an actor. A program that acts for a club has neither, so rules replace them. */
+import type { Role } from '../../entities/clubs/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Actor } from '../operation.ts';
+
+/** @returns the role in the club. A program has the rights of an admin within its scopes, because owners and admins choose them (KEY-3) */
+export const roleOf = (actor: Actor): Role => (actor.kind === 'key' ? 'admin' : actor.role);
+
+/**
+ * @param field the field of the body with which a program names a person
+ * @returns the administrator
+ * @throws DomainError invalid_request, if a program calls
+ */
+export function personOf(actor: Actor, field: string): Id {
+  if (actor.kind === 'administrator') return actor.id;
+  throw new DomainError('invalid_request', `${field} is required if an API key calls.`);
+}

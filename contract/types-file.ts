@@ -23,7 +23,7 @@ function operationsOfKeys({ paths }: ContractDocument): string {
   const names = Object.values(paths).flatMap((item) =>
     methods.flatMap((method) => (item[method]?.['x-scope'] === undefined ? [] : [`'${item[method].operationId}'`])),
   );
-  return `/** The operations that API keys may call. */\nexport type KeyOperationId = ${names.length === 0 ? 'never' : names.join(' | ')};\n`;
+  return `export type KeyOperationId = ${names.length === 0 ? 'never' : names.join(' | ')};\n`;
 }
 
 function withOneError(document: ContractDocument): ContractDocument {

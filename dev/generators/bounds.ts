@@ -27,6 +27,7 @@ import { folderRules } from '../../domain/media/library/folders.ts';
 import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.policy.ts';
 import { transcriptionRules } from '../../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../../domain/mentorships/mentorships.ts';
+import { apiKeyRules } from '../../domain/identity/api-keys/keys.policy.ts';
 import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
 import { mailPictureRules } from '../../platform/infra/images/mail-picture.ts';
@@ -215,6 +216,7 @@ const rows: Section = {
     ),
     ofClub('Former slugs that still find the club', slugRules.former, 'slug_limit_reached'),
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
+    ofClub('Active API keys', apiKeyRules.perClub, 'key_limit_reached'),
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
     ofClub('Spaces', maxSpaces, 'space_limit_reached'),

@@ -32,7 +32,7 @@ describe('a call with an API key', () => {
     expectError(await call('POST', `/v1/clubs/${club.id}/students`, creation), 'scope_not_granted');
   });
 
-  it('gets the same bytes as a call without a session if the key is not accepted or the operation is closed', async () => {
+  it('gets the bytes of a call without a session if the key is not accepted or the operation is closed', async () => {
     const { token: active } = await buildApiKey(club.id, scopes);
     const expired = await buildApiKey(club.id, scopes, { expiresAt: new Date(Date.now() - 1) });
     const distant = await buildApiKey(club.id, scopes, { networks: ['198.51.100.0/24'] });

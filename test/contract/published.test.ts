@@ -58,6 +58,7 @@ const requests = placesIn(
 const fixed = [
   'AgentMessageRole',
   'AgentMessageStatus',
+  'ApiKey/status',
   'AssignmentSubmissionStatus',
   'AutomationCondition/match',
   'CampaignDeliveryStatus',
@@ -154,6 +155,7 @@ describe('the published contract', () => {
       'a token of a mail or of a sales connection': /^[\w-]{43}$/,
       'a token of an unsubscribe link': /^A[AQ][\w-]{42}$/,
       'a secret of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
+      'an API key': /^clk_[0-9a-f]{8}_[\w-]{43}[0-9A-Za-z]{6}$/,
       'a secret that an administrator has chosen': /^a-key-of-your-own$/,
     };
     const text = JSON.stringify(contractDocument);

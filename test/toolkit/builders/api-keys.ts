@@ -6,7 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { testDatabase } from '../stack/database.ts';
 
-export interface TestKey {
+interface TestKey {
   id: Id;
   /** The text that a program sends. */
   token: string;

@@ -4,6 +4,7 @@ import { buildCohort, buildCourse, type TestCourse } from '../../../toolkit/buil
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
 import { signatureOf } from '../../../toolkit/drive/billing.ts';
+import { buildApiKey } from '../../../toolkit/builders/api-keys.ts';
 import { buildClub, buildMember, buildStudent, type TestStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildWebhookDelivery } from '../../../toolkit/builders/webhooks.ts';
 import { buildSource } from '../../../toolkit/builders/sources.ts';
@@ -296,6 +297,8 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   const { text } = await scene.make('POST', '/products', product);
   scene.name('product', text('id'));
   scene.name('product.external_id', externalId);
+  const apiKey = await buildApiKey(clubId, ['students:read', 'tags:write']);
+  scene.name('key', apiKey.id);
   const connection = await buildSalesConnection(clubId);
   scene.name('connection', connection.id);
   scene.name('connection.token', connection.token, 'connection.token', { platform: 'generic' });

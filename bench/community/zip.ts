@@ -58,7 +58,8 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // also a stream, like the store's client above
+        // Like the S3 client above, this reads with Node's own HTTP client.
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
         for await (const piece of answer) bytes += (piece as Buffer).length;

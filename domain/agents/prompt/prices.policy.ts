@@ -54,7 +54,7 @@ export function isPriced(model: string): model is PricedModel {
 /**
  * @param at the time of the request
  * @returns millionths of a US dollar, rounded up
- * @throws Error if the model has no price
+ * @throws Error if the price list has no price for the model
  */
 export function costOf(model: string, use: TokenUse, at: Date): bigint {
   const rates = ratesOf(model, use.input + use.cacheWrite + use.cacheRead, at);

@@ -61,8 +61,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // The count is locked before the changes are rolled up, because the opposite order can deadlock: one transaction would lock changes and
-  // wait for the count, while another transaction has locked the count and reserves more seats.
+  // Locks the count before it adds the changes to the count. The opposite order can deadlock: one transaction would lock the changes and
+  // wait for the count. Another transaction would already have locked the count, and would wait for the changes.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }

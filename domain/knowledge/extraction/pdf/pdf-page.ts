@@ -15,7 +15,7 @@ export interface Page {
   blocks: Block[];
   /** Lines in directions other than the main direction. */
   asides: Line[];
-  /** The number of pictures without alternative text, as far as the page contains this information. */
+  /** The pictures without alternative text, if the page says which pictures have such a text. */
   pictures: Picture[];
   warnings: SourceWarningCode[];
   /** The number of characters. */
@@ -116,7 +116,7 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** A page with at least this many shapes is more than an empty sheet with a line. */
+/** A page with fewer shapes counts as empty, because an empty sheet may have some lines. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {

@@ -66,7 +66,7 @@ export async function findOrOpenAccount(
   return { studentId, created: !account, takenOver: account !== undefined };
 }
 
-/** @throws StaleReadif a sign-up or a correction has taken the address after the caller read it */
+/** @throws StaleRead if a sign-up or a correction has taken the address after the caller read it */
 async function insertStudent(
   tx: Transaction,
   vault: Vault,

@@ -97,7 +97,7 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (isSaidText) return 'text'; // a text that mentions PDF in its first words is not a PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
-  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the file begins with the byte order mark of UTF-16
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16 shows that the file is a text
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
   // Office stores encrypted files in the container of its old formats.
   if (mime === 'application/x-cfb')

@@ -41,7 +41,7 @@ export class OfficeFile {
     return { name, root: await this.part(name) };
   }
 
-  /** @throws BrokenPartwhen the part is broken or absent; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart when the part is broken or absent; Unreadable too_large, file_corrupt */
   async part(name: string): Promise<XmlElement> {
     const text = await this.#archive.text(name);
     if (text === undefined) throw new BrokenPart();

@@ -98,8 +98,8 @@ const passageColumns = columns(
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * The passages of the agent's material that the club's index finds. With `&&` a passage needs any of the lexemes, and with `@>` it needs
- * all of them. OFFSET 0 prevents a slow plan, which would read the index once for each source of the material.
+ * The passages of the agent's material that the club's index finds. The operator `&&` finds passages with any of the lexemes, and `@>`
+ * finds passages with all lexemes. OFFSET 0 prevents a slow plan, which would read the index once for each source of the material.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (

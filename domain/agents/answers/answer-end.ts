@@ -38,7 +38,7 @@ export interface StreamResult extends Ended {
   isCut: boolean;
 }
 
-/** What this process knows of a stream, if another transaction ended the answer. */
+/** The data that this process has about a stream, if another transaction has ended the answer. */
 export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */

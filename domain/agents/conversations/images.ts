@@ -56,7 +56,7 @@ export async function readImages(
  * Upkeep erases the files.
  */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // First finds the ids of the images. With these ids the second statement finds each image by an index, even if the clubs have many
+  // The first statement finds the ids of the images. So the second statement can find each image by an index, even if the clubs have many
   // images.
   const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id

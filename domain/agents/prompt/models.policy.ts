@@ -1,6 +1,7 @@
 /**
- * The settings of a request for each model. With these settings the text of the answer arrives soon, and the model's thinking does not use
- * all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model accepts. The
+ * The settings of a request for each model. They ensure that the text of the answer arrives soon, and that the model's thinking does not
+ * use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model accepts.
+ * The
  * provider answers 400 to other settings.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';

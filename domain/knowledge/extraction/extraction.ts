@@ -31,7 +31,7 @@ export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', 
  * @param options.onPage receives the number of pages that were read, and the number of all pages
  * @param options.signal ends the thread
  * @param options.rules the bounds; tests pass other bounds than the usual ones
- * @throws the the reason of the signal, when the signal ends the thread; any other error of the thread that is not the source's fault
+ * @throws the reason of the signal, when the signal ends the thread; any other error of the thread that is not the source's fault
  */
 export async function extract(
   source: Source,

@@ -126,7 +126,8 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
 }
 
 /**
- * Writes the scripts of an element after its base. They are lowered (below the line) and raised (above the line) by turns. Scripts after
+ * Writes the scripts of an element after its base. The first script is lowered (below the line), the second is raised (above the line), the
+ * third is lowered, and so on. Scripts after
  * `mprescripts` are written before the base.
  */
 function withScripts(element: HtmlElement, depth: number): string {

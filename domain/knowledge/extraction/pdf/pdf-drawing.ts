@@ -83,7 +83,7 @@ export interface PageSource {
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** Marked content. Its properties include those of the content around it. */
+/** Marked content. Its properties include the properties of the content around it. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;

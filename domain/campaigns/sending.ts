@@ -276,7 +276,8 @@ async function record(
 }
 
 /**
- * Counts the refusals in a row. Too many refusals pause the campaign. A success sets the count to 0.
+ * Counts the refusals in a row. Too many refusals pause the campaign. A success sets the count to 0. If the count is already 0, a success
+ * writes nothing.
  * @returns whether the campaign continues
  */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

@@ -51,7 +51,7 @@ export interface GrantResult {
 
 /**
  * Grants access and records `access.granted`. Each purchase and each subscription has its own enrollment for each delivery. All other
- * sources together have one enrollment for each delivery, so a second grant changes nothing.
+ * sources together have one current enrollment for each delivery. Until this enrollment ends, a second grant changes nothing.
  * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is
  *   not after the beginning)
  */

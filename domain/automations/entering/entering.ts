@@ -19,7 +19,7 @@ const maxActive = 20;
 /** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /** The id of the fact, or an id that the caller chose. One cause starts at most one run of a student. */
+  /** The id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a student. */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;

@@ -66,8 +66,8 @@ export function isPlain(text: string): boolean {
 
 const han = /\p{Script=Han}/u;
 /**
- * Two or more Hangul syllables. A Korean word has particles at its end, so the same whole word is rare in other texts. So pairs of its
- * syllables are searched, too.
+ * Two or more Hangul syllables. Such a word is not searched as a whole, because a Korean word with its particles is rare. Only the pairs of
+ * its syllables are searched, because they are common.
  */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
 /** A letter with its marks. A long sequence of marks counts as several letters. */

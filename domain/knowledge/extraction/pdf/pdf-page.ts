@@ -15,7 +15,10 @@ export interface Page {
   blocks: Block[];
   /** Lines in directions other than the main direction. */
   asides: Line[];
-  /** The pictures without alternative text, if the page says which pictures have such a text. */
+  /**
+   * The pictures of a page without structure, because they may lack an alternative text. The list is empty if the page has a structure,
+   * which itself shows the pictures without such a text.
+   */
   pictures: Picture[];
   warnings: SourceWarningCode[];
   /** The number of characters. */

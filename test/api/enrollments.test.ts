@@ -53,7 +53,7 @@ describe('enrollments', () => {
       expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('uses the delivery’s days, and otherwise the cohort’s dates, if the request names no dates', async () => {
+    it('grants access for the delivery’s days, or otherwise until the cohort ends, if no dates are given', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);

@@ -200,7 +200,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('https://example.com/?who=').and.to.contain('/classroom/mail/unsubscribe/');
   });
 
-  it('are tracked only at links if the club chose clicks, and nowhere if the club chose none', async () => {
+  it('are recorded only at links if the club tracks clicks, and nowhere if the club tracks nothing', async () => {
     await send('clicks');
     expect(addressesIn(mail)).to.deep.include({ picture: undefined });
     expect(addressesIn(mail).links).to.have.length(2);

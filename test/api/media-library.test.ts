@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('keep their files and cause no deadlock if a folder is deleted while files move into it', async () => {
+    it('lose no file and cause no deadlock if a folder is deleted while files move into it', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([

@@ -120,7 +120,7 @@ describe('publishing of files (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('leaves old objects: upkeep erases private ones after an hour, and public ones after six minutes', async () => {
+    it('leaves old objects until upkeep erases them, after an hour (private) or six minutes (public)', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;

@@ -107,7 +107,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       await buildSpaceMembership(muted, student.id);
     });
 
-    it('switches `digest` off in each space, and a resubscription restores it in the same spaces', async () => {
+    it('switches `digest` off in each space, and a resubscription restores the former setting', async () => {
       const { status, body } = await click('unsubscribe');
       expect([status, body.data.kind, body.data.subscribed]).to.deep.equal([200, 'digests', false]);
       await click('unsubscribe');
@@ -295,7 +295,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('works in a plan without the feature, and after the student was removed', async () => {
+  it('works even if the plan has no campaigns, and after the student was removed', async () => {
     await buildPlan(club.id, 'starter');
     expect((await call('POST', at('unsubscribe'))).status).to.equal(200);
     await removeStudent(deps, club.id, student.id, new Date());

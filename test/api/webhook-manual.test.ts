@@ -278,7 +278,7 @@ describe('webhook tests and resends', () => {
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it('is returned, not 409, for an unknown delivery of a paused endpoint', async () => {
+      it('is returned instead of 409 for an unknown delivery of a paused endpoint', async () => {
         await scene.webhooks.pause(id);
         await eachCase(await noDeliveriesOf(scene), async (unknown) =>
           expectError(await scene.webhooks.resend(id, unknown), 'not_found'),

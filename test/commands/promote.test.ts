@@ -189,7 +189,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('lets the process that starts a workflow eagerly run its first task, whichever build is current', async () => {
+  it('lets the process that eagerly starts a workflow run the first task, whichever build is current', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);

@@ -379,7 +379,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('of a campaign that two workers handle at the same time', () => {
+  describe('the row of a campaign that two workers handle at the same time', () => {
     it('is inserted once if both workers freeze the recipients', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();

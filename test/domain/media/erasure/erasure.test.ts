@@ -72,7 +72,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
     });
 
-    it('erases a late upload after a wait that is shorter than the lateness of the upload', async () => {
+    it('erases a file that a slow request uploads after the first erasure', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       await eraseAll(afterTheEnd(upload, 5 * minute));

@@ -445,7 +445,7 @@ describe('audio and video', () => {
 describe('an image in another format than PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is an SVG if it was announced as SVG and has the root element svg, and otherwise a text', async () => {
+  it('is detected as SVG by its root element, but counts as a text if it was announced as a text', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({

@@ -66,7 +66,12 @@ describe('the steps of a subscription’s access', () => {
     ['a cancellation alone', [], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a cancellation after a charge', [1], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a charge after a cancellation', [1, 3], [canceled(2)], [canceledThen(2), opened(3)]],
-    ['a cancellation, and then only the first of two later charges', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
+    [
+      'a cancellation, and then only the first of two later charges',
+      [3, 4],
+      [canceled(2)],
+      [canceledThen(2), opened(3)],
+    ],
     [
       'two cancellations, with the time of the first and the end date of the newest',
       [],
@@ -106,7 +111,13 @@ describe('the status of a subscription', () => {
     ['was never charged, and is late', [], [3], [], standing('past_due', 3)],
     ['was late before its latest charge', [1, 4], [3], [], standing('active')],
     ['was late at the time of its charge', [4, 1], [4], [], standing('active')],
-    ['was late before its latest charge, and is late again after that charge', [1, 4], [3, 6], [], standing('past_due', 6)],
+    [
+      'was late before its latest charge, and is late again after that charge',
+      [1, 4],
+      [3, 6],
+      [],
+      standing('past_due', 6),
+    ],
     ['was canceled', [1], [], [canceled(2, 20)], standing('canceled', undefined, 2)],
     ['was canceled while it was late', [1], [3], [canceled(5)], standing('canceled', 3, 5)],
     ['was canceled and charged again', [1, 3], [], [canceled(2)], standing('active')],

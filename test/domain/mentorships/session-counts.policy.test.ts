@@ -55,7 +55,7 @@ describe('the whole days and parts of days in a count of sessions', () => {
     });
   });
 
-  it('are one part without whole days if the range contains only one midnight', () => {
+  it('are only one part of a day if the range contains only one midnight', () => {
     const [since, until] = [new Date('2026-03-05T12:00:00Z'), new Date('2026-03-06T12:00:00Z')];
     const ends = [{ from: since.getTime(), to: until.getTime() }];
     expect(countedParts({ since, until }, now)).to.deep.equal({ days: undefined, ends });

@@ -115,7 +115,7 @@ describe('leases of several rows', () => {
     expect(await stored(id)).to.deep.include({ fence: 1, attemptCount, createdAt });
   });
 
-  describe('renewed leases', () => {
+  describe('leases that a worker renews', () => {
     let claimed: Claim;
     let renewals: number;
     let stop: AbortController;

@@ -2,8 +2,7 @@
  * `npm run prove -- faults mentorships`: students of five clubs compete for 500 sessions with 250 mentors. They also move and cancel
  * sessions. The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the
  * worker at the steps of its mails. No two sessions of a person may overlap, and each due reminder must arrive. If a session was moved
- * before a reminder was due,
- * the reminder for the old time may not arrive.
+ * before a reminder was due, the reminder for the old time may not arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -244,8 +243,9 @@ async function move({ booker, toldSessions }: Scene, session: WonSession, slot: 
 }
 
 /**
- * Changes a session, depending on `turn`. One session in four is canceled, and one is canceled because its student is removed. One is
- * moved, unless it was moved before. One stays unchanged. Most changes happen before the reminder.
+ * Changes a session, depending on `turn`. In each group of four sessions, one session is canceled. The student of another session is
+ * removed. A third session is moved, unless it was moved before. The fourth session stays unchanged. Most changes happen before the
+ * reminder.
  */
 async function change(
   scene: Scene,

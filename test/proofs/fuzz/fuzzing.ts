@@ -42,8 +42,8 @@ export interface Tally {
 }
 
 /**
- * The number of requests in one world. It is large enough for requests that use records of other requests. It is small enough that a
- * failing sequence stays short.
+ * The number of requests in one world. It is large enough for requests that use records of other requests, and small enough for short
+ * sequences that fail.
  */
 const roundLength = 250;
 /** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */

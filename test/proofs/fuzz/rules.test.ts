@@ -130,7 +130,7 @@ describe('test/proofs/fuzz/rules', () => {
       );
   });
 
-  it('accepts ids of another club that an author wrote in a draft, and reports its other data', () => {
+  it('accepts ids of another club in a draft, and reports all other data of that club', () => {
     const campaign = (part: object) => brokenBy({ status: 200, body: { data: { name: 'Spring', ...part } } });
     const audience = { match: 'all', rules: [{ kind: 'has_access', delivery_ids: [foreignCourse] }] };
     expect(campaign({ audience })).to.not.include('shows nothing of another club');

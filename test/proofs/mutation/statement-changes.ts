@@ -31,7 +31,7 @@ const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
 /**
  * Returns a condition that is always true or never true. If the old condition has a numbered parameter, the new condition contains the old
- * condition, because Postgres refuses a statement that does not use all parameters.
+ * condition. Postgres refuses a statement that does not use all parameters.
  */
 function withConstant(found: string, to: 'TRUE' | 'FALSE'): string {
   const [, word = '', condition = ''] = /^(\w+) +(.*)$/s.exec(found) ?? [];

@@ -70,7 +70,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('gets its size after rotation only once if an old release processed it, and keeps its pictures', async () => {
+    it('gets its rotated size later, and only once, if an old release processed it', async () => {
       const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);
@@ -86,7 +86,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('gets its size after rotation also if it belongs to a submission or a post', async () => {
+    it('gets its rotated size even if it belongs to a submission or a post', async () => {
       for (const purpose of ['assignment', 'post']) {
         const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
         await alter('media', id, { purpose, owner_id: student.id, examined: 0, width: 400, height: 200 });

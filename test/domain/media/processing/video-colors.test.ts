@@ -1,5 +1,5 @@
 /**
- * Tests the colours of videos (MED-31). Whatever coding the camera uses, the MP4 and the picture are BT.709 with 8 bits. Every screen shows
+ * Tests the colours of videos (MED-31). For any coding of the camera, the MP4 and the picture are BT.709 with 8 bits. Every screen shows
  * these colours correctly.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('counts with the bytes of its reservation until five minutes after the address expires', async () => {
+    it('occupies the bytes of its reservation until five minutes after the address expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -178,7 +178,7 @@ describe('the storage of a club', function () {
       expect(await reserve(100)).to.not.equal('limit_reached');
     });
 
-    it('counts with its bytes only once if the bucket fails during the deletion', async () => {
+    it('occupies its bytes only once if the bucket fails during the deletion', async () => {
       const id = await reserveFile(clubId, 60);
       const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
       await removeMedia(away, clubId, id, now);
@@ -186,7 +186,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('counts with its reserved size after the bytes of a ready or failed file are erased', async () => {
+    it('occupies its reserved size after the bytes of a ready or failed file are erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -197,7 +197,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('counts with the size of its content after two files exchanged their contents (MED-18)', async () => {
+    it('occupies the size of its own content after two files exchanged their contents (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],

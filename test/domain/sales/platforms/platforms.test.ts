@@ -209,7 +209,7 @@ describe('kiwify notices', () => {
     });
   });
 
-  it('read subscription_late as late since the paid period ended, whatever the order id is', () => {
+  it('identify a subscription_late by the end of the paid period, not by the order id', () => {
     const again = changed(kiwifyOrder('subscription_late'), 'order_id', 'another-try');
     for (const notice of [kiwifyOrder('subscription_late'), again]) {
       expect(only(parse(notice)), String(notice['order_id'])).to.include({

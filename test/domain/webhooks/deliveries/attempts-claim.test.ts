@@ -313,7 +313,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       return { receiver, delivery };
     };
 
-    it('is canceled with the reason expired, and makes no attempt', async () => {
+    it('is canceled with the reason `expired`, and no attempt is made', async () => {
       const { receiver, delivery } = await bodyless();
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', leaseUntil: null, attemptCount: 0 });

@@ -157,14 +157,14 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     });
   });
 
-  describe('a direct attempt whose lease ended without a record', () => {
+  describe('a direct attempt without a record', () => {
     const handOver = (db = deps.db) => handOverLost(db, new Date(now));
     const loseClaim = async () => {
       await endLease(delivery.id);
       return everything();
     };
 
-    it('is handed over to a run, and its delivery is no longer marked as direct', async () => {
+    it('is handed over to a run after its lease, and its delivery is no longer marked as direct', async () => {
       const before = await loseClaim();
       let count: number | undefined;
       const woken = await wakes(async () => (count = await handOver()));
@@ -196,7 +196,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
     });
 
-    it('stays if its lease has not ended, or if a run has claimed the delivery', async () => {
+    it('is not handed over if its lease has not ended, or if a run has claimed the delivery', async () => {
       const runDelivery = await buildWebhookDelivery(subscription, new Date(now));
       await claimed(runDelivery, now);
       await endLease(runDelivery.id);

@@ -468,7 +468,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       });
     }
 
-    it('fail without the other successes even if Postgres refuses several', async () => {
+    it('fail alone even if Postgres refuses several of them', async () => {
       const all = await several(4);
       const bad = { ...accepted, responseExcerpt: '\u0000' };
       const ends = await Promise.allSettled(all.map((one, index) => succeeds(one, index % 3 === 0 ? bad : accepted)));

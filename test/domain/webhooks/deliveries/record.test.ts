@@ -255,7 +255,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps another admitted delivery if an attempt fails that was claimed before the arming', async () => {
+    it('keeps its admitted delivery if another attempt, claimed before the arming, fails', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
@@ -273,7 +273,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('is woken to admit a delivery if the admitted delivery’s attempt from before the arming fails', async () => {
+    it('is woken to admit another delivery if the admitted delivery fails in an earlier attempt', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });

@@ -246,7 +246,7 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('have no rows of a deleted endpoint after a rollup, and one row per day and hour of another', async () => {
+  it('have no rows of a deleted endpoint after a rollup, but rows per day and hour of other endpoints', async () => {
     const source = await testDatabase();
     const [deleted, remaining] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {

@@ -175,7 +175,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('arms again after each failure that was claimed after the last arming, and after no other', () => {
+    it('arms again only after failures whose attempts were claimed after the last arming', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded, current }) => {

@@ -44,7 +44,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
   const random = () => 0.5;
 
-  describe('parking and release', () => {
+  describe('at its end', () => {
     it('sends a delivery immediately if the gate ends while the delivery is being parked', async () => {
       const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
@@ -66,7 +66,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
-    it('waits for a delivery that is being parked before it ends, and then releases this delivery', async () => {
+    it('waits for a delivery that is being parked, and then releases this delivery', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -151,8 +151,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
     }
   });
 
-  describe('student removal and release', () => {
-    it('skips deliveries that the uncommitted removal of a student cancels, and does not wait', async () => {
+  describe('during the removal of a student', () => {
+    it('skips deliveries that the uncommitted removal cancels, and does not wait for the removal', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
       const other = await buildWebhookDelivery(others);
@@ -191,8 +191,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
     });
   });
 
-  describe('claim and arming', () => {
-    it('allows an attempt that was claimed before the arming, but its failure arms nothing again', async () => {
+  describe('after the breaker arms', () => {
+    it('allows an attempt that was claimed before, but its failure does not arm the breaker again', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,

@@ -82,7 +82,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
   });
 
-  it('deletes the oldest secret immediately if expire_previous is set, and keeps the replaced secret a day', async () => {
+  it('deletes the oldest secret if expire_previous is set, and keeps the replaced secret for a day', async () => {
     const first = await rotate();
     const later = new Date(now.getTime() + hour);
     const second = await rotate(later, true);

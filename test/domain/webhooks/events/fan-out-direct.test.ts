@@ -371,7 +371,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not acquired if a body is unreadable, and the other fact succeeds without that body', async () => {
+    it('are not kept if one body is unreadable, and the other fact then succeeds alone', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
       const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();
@@ -429,7 +429,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are released for an endpoint that subscribed before a second fan-out, which keeps the first body', async () => {
+    it('are released for an endpoint that subscribes later, because its delivery gets the earlier body', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [first] = await deliveriesOf(fact);

@@ -255,7 +255,7 @@ describe('the pool of connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
-  it('does not repeat a request that fails on a new connection, opened after the old one closed', async () => {
+  it('does not repeat a request on a new connection that replaces a closed connection', async () => {
     const receiver = await receiverThat((socket, _request, number) => {
       if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       else socket.destroy();

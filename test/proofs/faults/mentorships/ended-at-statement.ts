@@ -1,6 +1,6 @@
 /**
  * This module is preloaded into an API. It ends the process, as SIGKILL does, during the next transaction that books, moves or cancels a
- * session. With `END_AT_STATEMENT=3`, the process ends before the third statement after the first lock of a mentorship or session. If the
+ * session. If `END_AT_STATEMENT` is 3, the process ends before the third statement after the first lock of a mentorship or session. If the
  * transaction has fewer statements, the process ends after COMMIT and before the answer.
  */
 import pg from 'pg';

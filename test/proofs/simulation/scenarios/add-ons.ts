@@ -9,7 +9,7 @@ import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 
-/** How the processor reacts to the next charges. With `silent` it makes the charge, but its answer is lost. */
+/** How the processor reacts to the next charges. A `silent` processor makes the charge, but its answer is lost. */
 type Mood = 'pays' | 'declines' | 'away' | 'silent';
 
 export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {

@@ -344,7 +344,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Expects that each step of the path comes from the version of the run, and that the cursor of the run is at the end of the path. */
+  /** Expects that each step of the path comes from the version of the run. The cursor of the run must be at the end of the path. */
   function expectStory(
     run: RunRow,
     path: readonly PathRow[],

@@ -27,8 +27,8 @@ const mailsPerMinute = 6_000;
 const mailsBetweenKills = { least: 100, most: 1_100 };
 const deadForMs = { least: 0, most: 3_000 };
 /**
- * The time limit for these mails. Temporal starts the activities of a dead worker again after 10 s. A mail server gets no mail for 15 s
- * after a failure.
+ * The time limit for these mails. Temporal starts the activities of a dead worker again after 10 s. After a failure of the mail server, a
+ * campaign rests for 15 s.
  */
 const flowingWithinMs = 45_000;
 /** The pauses between two students who unsubscribe, between two removals, and between two pauses by the owner. */

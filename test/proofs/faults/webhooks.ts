@@ -2,8 +2,7 @@
  * `npm run prove -- faults webhooks` commits facts at a steady pace, while the proof kills and restarts the worker, the API, Temporal and
  * Postgres. At each kill Temporal also loses a third of its open runs. No fact may be lost. A kill may cause duplicates, but not more than
  * the attempts that a worker makes at the same time. The workers get `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` from the
- * environment.
- * `--rounds 1` makes a shorter run.
+ * environment. `--rounds 1` makes a shorter run.
  */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,8 +42,7 @@ const everyMs = 85;
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
  * A kill of these processes can interrupt attempts after the request and before the record. It interrupts at most the number of attempts
- * that a worker
- * runs at the same time for one host.
+ * that a worker runs at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */

@@ -34,7 +34,8 @@ await runScript(async () => {
   try {
     if (options.processes > 1) {
       const { simulateInProcesses } = await import('./processes.ts');
-      const seeded = ['--seed', String(options.seed)]; // all processes play parts of one list of schedules, so each process gets the seed, even a random seed
+      // All processes play parts of one list of schedules, so each process gets the seed, even a random seed.
+      const seeded = ['--seed', String(options.seed)];
       return await simulateInProcesses([...process.argv.slice(2), ...seeded], options);
     }
     await testStack();

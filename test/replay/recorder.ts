@@ -62,9 +62,9 @@ export interface Recorder {
     processor: PaymentProcessor;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** The number of coming notices of sales whose processing fails unexpectedly. */
+    /** How many of the next sales notices fail unexpectedly in their processing. */
     noticeFaults: number;
-    /** The number of coming file steps that fail unexpectedly. */
+    /** How many of the next file steps fail unexpectedly. */
     fileFaults: number;
     /** The name servers' answers about mail domains. */
     resolveText: ResolveText;

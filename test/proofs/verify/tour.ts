@@ -26,7 +26,7 @@ interface TourOptions {
 
 const readyWithinMs = 60_000;
 const drainMs = 25_000;
-/** The log level of pino from which no line may be logged. */
+/** A log line of this pino level or a higher level is an error of the proof. */
 const errorLevel = 50;
 
 /**

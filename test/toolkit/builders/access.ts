@@ -90,7 +90,7 @@ interface EnrollmentOptions {
   revoked?: RevocationReason;
 }
 
-/** A student's access to a delivery, by default active, without an end, and with a new student and delivery. */
+/** Gives a student access to a delivery. By default the access is active and has no end, and the student and the delivery are new. */
 export async function buildEnrollment(
   clubId: Id,
   {

@@ -117,7 +117,11 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
   }
 
   for (const { what, isEager, claimable } of [
-    { what: 'keeps the permit of a run that begins in another process until the step of the run ends', isEager: false, claimable: 8 },
+    {
+      what: 'keeps the permit of a run that begins in another process until the step of the run ends',
+      isEager: false,
+      claimable: 8,
+    },
     { what: 'releases the permit of a run whose start failed', isEager: new Error('away'), claimable: 16 },
   ]) {
     it(what, async () => {

@@ -80,8 +80,7 @@ describe('the kill of a worker that makes a delivery', function () {
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
     // Without a failpoint the first request gets no answer, so that the test can kill the worker during this request. Every other request
-    // is answered
-    // immediately.
+    // is answered immediately.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );

@@ -221,7 +221,13 @@ async function askTheDoctor(scene: Scene): Promise<void> {
   await accepts(scene, 'the doctor with a certificate and an API key', 'doctor', all, 'ok     Postgres: ');
 
   const unfair = await startUnfairTemporal(scene);
-  await accepts(scene, 'setup of a server without configuration', 'setup', { TEMPORAL_ADDRESS: unfair }, 'The namespace club-learning');
+  await accepts(
+    scene,
+    'setup of a server without configuration',
+    'setup',
+    { TEMPORAL_ADDRESS: unfair },
+    'The namespace club-learning',
+  );
   const wrong = await run(scene, 'doctor', {
     TEMPORAL_ADDRESS: unfair,
     CORS_ORIGINS: 'https://dashboard.example.com',
@@ -258,7 +264,9 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   const transactions = { DATABASE_URL: pooler.url('transaction') };
   const notReceived = 'A listener at DATABASE_URL does not receive the notifications of DATABASE_URL';
   for (const command of ['api', 'worker', 'migrate'] as const)
-    await refuses(scene, `${command}: LISTEN through a pooler in transaction mode`, command, transactions, [notReceived]);
+    await refuses(scene, `${command}: LISTEN through a pooler in transaction mode`, command, transactions, [
+      notReceived,
+    ]);
 
   const bare = new URL(direct);
   await withPostgres(direct, (client) => client.query(`CREATE ROLE bare LOGIN SUPERUSER PASSWORD 'bare'`));
@@ -268,8 +276,20 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
     "ALTER ROLE bare IN DATABASE club_learning SET lock_timeout = '5000ms';",
   ];
   await refuses(scene, 'a role without time limits', 'worker', { DATABASE_URL: bare.href }, words);
-  await accepts(scene, 'setup for the role without time limits', 'setup', { DATABASE_URL: bare.href }, 'The namespace club-learning');
-  await accepts(scene, 'the doctor for the role after setup', 'doctor', { DATABASE_URL: bare.href }, 'ok     Postgres: ');
+  await accepts(
+    scene,
+    'setup for the role without time limits',
+    'setup',
+    { DATABASE_URL: bare.href },
+    'The namespace club-learning',
+  );
+  await accepts(
+    scene,
+    'the doctor for the role after setup',
+    'doctor',
+    { DATABASE_URL: bare.href },
+    'ok     Postgres: ',
+  );
 
   const loses = ['DATABASE_URL leads through a pooler that loses prepared statements: take PgBouncer 1.21 or later'];
   const forgetful = await startPooler(site, direct, { program: 'current', prepared: 0 });

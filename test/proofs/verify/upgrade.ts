@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says.
- * The proof loads the rows, and `migrate` of the build migrates them. Then the proof makes all rows due, and starts API and worker with a
- * real Temporal that knows no runs. Each row must end or wait for a later time, and no row may stay overdue. The workflows of the build
- * also replay the histories of the release.
+ * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says. The proof loads
+ * the rows, and `migrate` of the build migrates them. Then the proof makes all rows due, and starts API and worker with a real Temporal
+ * that knows no runs. Each row must end or wait for a later time, and no row may stay overdue. The workflows of the build also replay the
+ * histories of the release.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -54,7 +54,7 @@ export interface Release {
   readonly objects: readonly StoredObject[];
 }
 
-/** How many open runs of a release end with each outcome. The key is `type outcome`. */
+/** The number of open runs of a release that end with an outcome. The key is `type outcome`. */
 export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;

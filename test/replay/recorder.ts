@@ -62,9 +62,9 @@ export interface Recorder {
     processor: PaymentProcessor;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** How many of the next sales notices fail unexpectedly in their processing. */
+    /** The processing of the next sales notices fails unexpectedly, for this number of notices. */
     noticeFaults: number;
-    /** How many of the next file steps fail unexpectedly. */
+    /** The next file steps fail unexpectedly, until this number of steps has failed. */
     fileFaults: number;
     /** The name servers' answers about mail domains. */
     resolveText: ResolveText;

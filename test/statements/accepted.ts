@@ -74,7 +74,7 @@ export const acceptedNulls: readonly { readonly file: string; readonly property:
   {
     file: 'platform/infra/postgres/partitions.ts',
     property: 'bound',
-    reason: 'every partition has a bound',
+    reason: 'Postgres stores the bounds of every partition',
   },
   {
     file: 'platform/infra/postgres/checks/role-limits.ts',

@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** How many of the next notices fail with an internal fault. */
+  /** The next notices fail with an internal fault, until this number of notices has failed. */
   let faults = 0;
-  /** How many of the next notices fail before they write anything. */
+  /** The next notices fail before they write anything, until this number of notices has failed. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {

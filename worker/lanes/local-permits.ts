@@ -22,8 +22,8 @@ export interface LocalPermitBounds {
 }
 
 /**
- * The limits are shares of the workflow tasks of the queue `webhooks`. Quick local attempts use at most a quarter of the tasks. With slow
- * attempts, local attempts use at most half. Unknown endpoints use at most an eighth.
+ * The limits are shares of the workflow tasks of the queue `webhooks`. Quick local attempts use at most a quarter of the tasks, and all
+ * local attempts use at most half. Unknown endpoints use at most an eighth.
  */
 export const localPermitBounds: LocalPermitBounds = {
   total: slots.webhooks.workflowTasks / 4,
@@ -43,7 +43,7 @@ const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
-   * Acquires or reserves a permit for a delivery before the delivery is claimed. With a reservation, the delivery waits for its permit in
+   * Acquires or reserves a permit for a delivery before the delivery is claimed. A delivery with a reservation waits for its permit in
    * `acquire`. This wait is much shorter than the time for which a claim can be used. Therefore the fan-outs of a burst can claim in
    * batches.
    * @returns false if no permit and no reservation is free, or if the delivery already has one
@@ -55,8 +55,8 @@ export interface LocalPermits {
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Acquires a permit, and waits at most one second until a permit is free. The wait makes the relay as slow as the engine. Without the
-   * wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. With the wait, the backlog
-   * stays in Postgres, where each club gets its turn.
+   * wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps the backlog
+   * in Postgres, so that all clubs share the relay.
    * @returns whether the delivery has a permit, and its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;

@@ -8,7 +8,7 @@ export const connectionsForRecords = 4;
  * The time that remains to record an attempt. It begins with the end of the longest attempt, and ends a margin before the end of the lease.
  */
 const timeForRecordMs = 8_000;
-/** The weight of the newest duration if it is shorter than the average. A longer duration counts fully. */
+/** The weight of the newest duration in the average, if the newest duration is shorter. A longer duration replaces the average. */
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {

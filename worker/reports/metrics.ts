@@ -289,7 +289,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'workflow_rows_failing_age_seconds',
-      help: 'The age of the oldest failing row, by workflow type. The age is the time since the first of the internal faults that still continue.',
+      help: 'The longest time since the first internal fault of a row whose last step also failed because of an internal fault, by workflow type.',
       labelNames: ['workflow'],
       select: failingSteps(sql`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },

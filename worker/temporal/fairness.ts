@@ -4,8 +4,8 @@ import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } fro
 
 /**
  * The numbers of waiting runs: `before` of the first key, and then `after` of the second key. Each partition of a queue first dispatches
- * about ten tasks that it has already read. So 40 runs of the first key would show nothing. With 300 runs, the tasks of the second key came
- * at positions 13 to 56 with fairness, and at positions 261 to 295 without fairness.
+ * about ten tasks that it has already read. So 40 runs of the first key would show nothing. After 300 runs, the tasks of the second key
+ * came at positions 13 to 56 if fairness was on, and at positions 261 to 295 if it was off.
  */
 const runs = { before: 300, after: 4 } as const;
 /** The number of concurrent starts, because a shared server limits them. */
@@ -79,8 +79,8 @@ async function orderOfTasks(connection: Connection, namespace: string, queue: st
 }
 
 /**
- * Checks the mean position of the runs of the second key in the order of all runs. With fairness it is in the first half, and without
- * fairness at the end.
+ * Checks the mean position of the runs of the second key in the order of all runs. The mean position is in the first half if fairness is
+ * on, and at the end if fairness is off.
  */
 function judge(runIds: readonly string[]): 'fair' | 'unfair' | 'unknown' {
   const positions = runIds.flatMap((id, position) => (id.includes('-after-') ? [position] : []));

@@ -1,6 +1,6 @@
 /**
  * Verifies connections. The commands of the service run as processes. Their Temporal demands TLS, a client certificate and an API key, and
- * their Postgres is behind PgBouncer. With valid settings, the commands and the whole tour must work. Invalid settings must be refused with
+ * their Postgres is behind PgBouncer. The commands and the whole tour must work with valid settings. Invalid settings must be refused with
  * advice.
  */
 import { spawn } from 'node:child_process';

@@ -39,7 +39,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** Publishes a file. With `busy`, the file is still in processing, and the run publishes the file after the processing. */
+/** Publishes a file. If `busy` is given, the file is still in processing, and the run publishes the file after the processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });

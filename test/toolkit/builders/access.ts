@@ -90,7 +90,7 @@ interface EnrollmentOptions {
   revoked?: RevocationReason;
 }
 
-/** Gives a student access to a delivery. By default the access is active and has no end, and the student and the delivery are new. */
+/** Gives a student access to a delivery. The defaults are an active access without an end, a new student and a new delivery. */
 export async function buildEnrollment(
   clubId: Id,
   {

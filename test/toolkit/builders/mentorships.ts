@@ -40,8 +40,8 @@ export interface TestMentorship {
 }
 
 /**
- * A published mentorship of a new member. Slots of half an hour begin at each half hour in UTC. By default the mentorship has no notice
- * period and no cancel deadline.
+ * A published mentorship of a new member. Slots of half an hour begin at each half hour in UTC. The mentorship has no notice period and no
+ * cancel deadline by default.
  */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {
   const source = await testDatabase();

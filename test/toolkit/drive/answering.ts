@@ -21,7 +21,7 @@ interface Answering {
   /** One step, at a time in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
-   * Runs one step of a question. By default the question is new. The model follows the scripts: the first script for the first call, and
+   * Runs one step of a question. The question is new by default. The model follows the scripts: the first script for the first call, and
    * each later script for the next call.
    */
   answer(

@@ -73,7 +73,7 @@ export function testApi(): Promise<RunningApi> {
 }
 
 /**
- * The time limit for counting a call. The limit is longer than even a busy machine needs. With a shorter limit, a call could pass
+ * The time limit for counting a call. The limit is longer than even a busy machine needs. If the limit were shorter, a call could pass
  * uncounted, or could be refused.
  */
 export const counterDeadlineMs = 20_000;

@@ -47,8 +47,8 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
 type Loss = 'before' | 'after' | undefined;
 
 /**
- * @param fails called and awaited before each transaction, and before each statement outside a transaction. With `'after'` the commit
- * succeeds, but the connection is lost before the answer
+ * @param fails called and awaited before each transaction, and before each statement outside a transaction. The result `'after'` lets the
+ * commit succeed, but the connection is lost before the answer
  */
 export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
   const connectionLoss = () => new Error('Connection terminated unexpectedly');

@@ -124,8 +124,8 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
 }
 
 /**
- * Expects that something will act on every open delivery: a workflow that waits for the correct time, a wake that is not sent yet, a gate
- * that will run, or the sweeper, which finds due deliveries.
+ * Expects that no open delivery is forgotten. Either its workflow waits for the correct time, a wake for it is not sent yet, its gate will
+ * run, or the sweeper will find it.
  */
 export async function expectNothingStranded(engine: WebhookEngine, { source }: Database): Promise<void> {
   const [rows, endpoints, wakes] = await Promise.all([

@@ -23,7 +23,7 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** How often the breaker was armed since the last success. If the number is above 0, the endpoint is throttled. */
+  /** The number of times that the breaker was armed since the last success. If the number is above 0, the endpoint is throttled. */
   armings: number;
   /** The position of the last arming of the breaker in the sequence of events. */
   armedAt: number;

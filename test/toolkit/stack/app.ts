@@ -51,7 +51,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure() {},
-    deadlineMs: 10_000, // With a shorter deadline, a call could pass uncounted on a busy machine.
+    deadlineMs: 10_000, // If the deadline were shorter, a call could pass uncounted on a busy machine.
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);

@@ -20,7 +20,7 @@ export function useBrowser(): (width: number) => Promise<Page> {
     browser = await chromium.launch({
       executablePath: await locate(components.chromium),
       timeout: startTimeoutMs,
-      // With these settings Chromium resolves only the names of this machine. Chromium uses no proxy, because a proxy would resolve other
+      // These settings let Chromium resolve only the names of this machine. Chromium uses no proxy, because a proxy would resolve other
       // names.
       args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });

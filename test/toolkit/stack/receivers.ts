@@ -14,7 +14,7 @@ const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
   /**
-   * Returns the real dependencies of a delivery step. By default the jitter is 0.5, so that waits have exactly the values of the schedule.
+   * Returns the real dependencies of a delivery step. The jitter is 0.5 by default, so that waits have exactly the values of the schedule.
    */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
   /** A receiver that is stopped after the tests of the `describe`. It answers with 200 by default. */

@@ -26,7 +26,7 @@ interface TourOptions {
 
 const readyWithinMs = 60_000;
 const drainMs = 25_000;
-/** A log line of this pino level or a higher level is an error of the proof. */
+/** The proof fails if a process logs a line of this pino level or a higher level. */
 const errorLevel = 50;
 
 /**

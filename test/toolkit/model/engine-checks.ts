@@ -124,8 +124,8 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
 }
 
 /**
- * Expects that no open delivery is forgotten. Either its workflow waits for the correct time, a wake for it is not sent yet, its gate will
- * run, or the sweeper will find it.
+ * Expects that no open delivery is forgotten. Its workflow waits for the correct time, or a wake for it is not sent yet. Otherwise its gate
+ * will run, or the sweeper will find the delivery.
  */
 export async function expectNothingStranded(engine: WebhookEngine, { source }: Database): Promise<void> {
   const [rows, endpoints, wakes] = await Promise.all([

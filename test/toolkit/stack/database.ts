@@ -61,8 +61,8 @@ function databaseUrl(name: string): Secret {
 }
 
 /**
- * Tables that change without any effect of the tested request. Every call changes `rate_limit_counters`, and the first process that starts
- * changes `vault_secrets`.
+ * Tables that may change although the tested request changes nothing. Every call changes `rate_limit_counters`, and the first process that
+ * starts changes `vault_secrets`.
  */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 

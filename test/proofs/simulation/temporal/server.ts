@@ -155,8 +155,8 @@ export class SimulatedTemporal {
   }
 
   /**
-   * Handles a dead process. Temporal notices a lost local activity when the workflow task ends. For other activities, time limits pass
-   * first.
+   * Handles a dead process. Temporal notices a lost local activity when the time of the workflow task ends. Other lost activities end by
+   * their own time limits.
    */
   died(process: SimulatedProcess): void {
     for (const run of this.runs.values()) {

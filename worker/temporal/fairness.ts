@@ -5,7 +5,7 @@ import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } fro
 /**
  * The numbers of waiting runs: `before` of the first key, and then `after` of the second key. Each partition of a queue first dispatches
  * about ten tasks that it has already read. So 40 runs of the first key would show nothing. After 300 runs, the tasks of the second key
- * came at positions 13 to 56 if fairness was on, and at positions 261 to 295 if it was off.
+ * came at positions 13 to 56 with fairness. Without fairness they came at positions 261 to 295.
  */
 const runs = { before: 300, after: 4 } as const;
 /** The number of concurrent starts, because a shared server limits them. */

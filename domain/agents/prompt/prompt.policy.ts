@@ -41,7 +41,7 @@ export interface Turn {
 }
 
 /**
- * @param newestFirst the turns of the conversation, newest first. The list may have more turns than {@link promptBounds} allows
+ * @param newestFirst the questions and answers of a conversation, newest first. The list may be longer than {@link promptBounds} allows
  * @returns the turns that fit into these bounds; the oldest is first
  */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {

@@ -5,8 +5,8 @@ export const planNames = ['trial', 'starter', 'professional', 'business'] as con
 export type PlanName = (typeof planNames)[number];
 
 /**
- * With `past_due`, the club keeps the plan while the processor retries the charge. With `canceled`, the club changes to the next lower
- * plan.
+ * With `past_due`, the club keeps the plan while the processor retries the charge. With `canceled`, the club changes to
+ * `planAfterCancellation`.
  */
 export const planStatuses = ['active', 'past_due', 'canceled'] as const;
 export type PlanStatus = (typeof planStatuses)[number];

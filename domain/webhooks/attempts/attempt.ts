@@ -46,9 +46,8 @@ const recordMarginMs = 2_000;
  * The site at which an attempt runs. The site determines who claims the attempt:
  * - `activity`: a step of the delivery's run makes the attempt, and claims it in Postgres.
  * - `local activity`: the fan-out has claimed the attempt. The first step of the run makes it, in the process of the fan-out (HOOK-15).
- * - `direct lane`: the fan-out has claimed the attempt. Its process makes the attempt without a run (HOOK-18), and already holds the
- * permits of
- * the attempt. No run waits for the result. If a further step remains, the record of the result wakes the run.
+ * - `direct lane`: the fan-out has claimed the attempt. Its process makes the attempt without a run (HOOK-18), and already
+ *   holds the permits of the attempt. No run waits for the result. If a further step remains, the record of the result wakes the run.
  */
 export type AttemptSite =
   | { runsIn: 'activity' }

@@ -226,8 +226,8 @@ async function addressesOf(
 }
 
 /**
- * Returns headers that prevent uploaded content from running as code on the host of the files. With them, browsers show a page as source
- * text, and download a drawing.
+ * Returns headers that prevent uploaded content from running as code on the host of the files. Because of these headers, browsers show a
+ * page as source text, and download a drawing.
  */
 function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
   return {

@@ -27,8 +27,8 @@ export async function judgeCourseLater(
 }
 
 /**
- * Requests the run for each course whose published lessons one of these students has all completed, if the student has access now or will
- * have access later. A lesson may have been withdrawn while the student had no access. The caller's transaction has locked the students and
+ * Requests the run for courses of these students. A student must have access to the course now or later, and must have completed all its
+ * published lessons. A lesson may have been withdrawn while the student had no access. The caller's transaction has locked the students and
  * changed their access.
  */
 export async function judgeCoursesOfAccess(

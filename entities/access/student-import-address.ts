@@ -1,5 +1,5 @@
 /**
- * The key of an address that a student lost while an import was open. With this key, the import recognizes the address in a row of its
+ * The key of an address that a student lost while an import was open. The import uses this key to recognize the address in a row of its
  * file.
  */
 import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';

@@ -5,8 +5,7 @@ export const planNames = ['trial', 'starter', 'professional', 'business'] as con
 export type PlanName = (typeof planNames)[number];
 
 /**
- * With `past_due`, the club keeps the plan while the processor retries the charge. With `canceled`, the club changes to
- * `planAfterCancellation`.
+ * A club with `past_due` keeps its plan while the processor retries the charge. A club with `canceled` changes to `planAfterCancellation`.
  */
 export const planStatuses = ['active', 'past_due', 'canceled'] as const;
 export type PlanStatus = (typeof planStatuses)[number];

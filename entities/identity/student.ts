@@ -47,7 +47,7 @@ export class Student {
 
   /**
    * Keyed hash of the e-mail, with which Postgres compares the e-mail with suppressions. Null after the student was removed. If a process
-   * writes a new e-mail without its hash, a trigger deletes the old hash, and the column is null until upkeep fills in the new hash.
+   * writes a new e-mail without its hash, a trigger deletes the old hash. The column is then null until upkeep fills in the new hash.
    */
   @Column({ type: 'bytea', nullable: true })
   emailKey: Buffer | null;

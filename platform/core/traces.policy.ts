@@ -10,8 +10,8 @@ export interface Cause {
 }
 
 /**
- * A step that begins later than this time after its cause starts its own trace, with a link to the cause. A run can wait for months, and
- * nobody can use a trace that is months long.
+ * A step that begins later than this time after its cause starts its own trace, with a link to the cause. A run can wait for months, and a
+ * trace that is months long is useless.
  */
 export const longestTraceMs = 10 * 60_000;
 

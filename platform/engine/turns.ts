@@ -238,8 +238,8 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * count for the limit. The statement locks the candidates one by one, in order. It locks no more candidates than it may claim, unless other
  * transactions hold some of them. It skips index entries before its front without reading their rows.
  *
- * A build claims rows while it is the current build, or while no build is current. With an eager start, the process that starts a workflow
- * also runs its first task, even if another version is current in Temporal (ENG-19). So another build must not start workflows.
+ * A build claims rows while it is the current build, or while no build is current. The reason is the eager start: the process that starts a
+ * workflow also runs its first task, even if another version is current in Temporal (ENG-19).
  *
  * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again. Processing it twice is
  * safe.

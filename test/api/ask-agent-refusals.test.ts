@@ -123,7 +123,7 @@ describe('a refused question', () => {
   });
 
   describe('409 generation_in_progress', () => {
-    it('is returned only until the previous answer has ended, with whatever status', async () => {
+    it('is returned only until the previous answer has ended, with any status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };

@@ -19,8 +19,8 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * The service never mails this token. The token stores the password of the last repeated sign-up, so that a sign-in with this password
-   * gets the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up is stored without a time limit,
+   * The service never mails this token. The token stores the password of the last repeated sign-up. So a sign-in with this password gets
+   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up is stored without a time limit,
    * so this token must last very long.
    */
   student_sign_up_again: 365 * 24 * hour,

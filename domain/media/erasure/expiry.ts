@@ -65,7 +65,7 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 
 /**
  * Locks the files before the row of the plan's change (ENG-6). The opposite order could deadlock, because a removal of a video holds the
- * video's lock and waits for the club's lock. The transaction that holds the club's lock may in turn wait for the row of the change. If the
+ * video's lock and waits for the club's lock. The transaction that holds the club's lock may wait for the row of the change. If the
  * plan changes during this work, the next round applies the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {

@@ -82,7 +82,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every office document has this part. A plain archive in which somebody packed an office document does not have it.
+  // Every office document has this part. A plain archive that only contains an office document does not have this part.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };

@@ -69,7 +69,7 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
  * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. For an unknown size, one free
  * byte is enough
- * @param addressee the person to whom a refusal is shown. A student gets no information about the plan (AUTH-10)
+ * @param addressee the kind of person who reads a refusal. A student gets no information about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {

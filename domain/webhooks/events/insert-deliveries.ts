@@ -31,8 +31,8 @@ export interface NewDelivery {
 
 /**
  * Inserts the rows that do not exist yet.
- * @returns `inserted` contains the ids of all new deliveries. `late` contains those of them whose event already existed, because their
- * endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so this
+ * @returns `inserted` contains the ids of all new deliveries. `late` contains only the new deliveries whose event already existed, because
+ * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so this
  * function does not claim it
  */
 export async function insertEvents(

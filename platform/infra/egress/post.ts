@@ -177,7 +177,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** The bytes may end inside a character. With the option `stream`, the decoder omits this incomplete character instead of replacing it. */
+/** The bytes may end inside a character. The option `stream` omits this incomplete character. Otherwise the decoder would replace it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,6 +1,6 @@
 /**
- * A separate process that creates the e-mail picture of one image. It reads the image from its input. With the argument `animated`, it
- * writes all frames of the image as a GIF. Otherwise it writes one picture. Before the picture, it writes a line of JSON with the
+ * A separate process that creates the e-mail picture of one image. It reads the image from its input. If the argument `animated` is true,
+ * it writes all frames of the image as a GIF. Otherwise it writes one picture. Before the picture, it writes a line of JSON with the
  * dimensions. Exit codes: 2 if the image cannot be read or animated, 3 if the image has too many pixels, 4 if the picture has too many
  * bytes.
  */
@@ -36,7 +36,7 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // The PNG with a palette is tried only if the first PNG is too large, because a palette costs 1 s of CPU for each megapixel.
+  // A palette costs 1 s of CPU for each megapixel. So the PNG with a palette is tried only if the first PNG is too large.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];

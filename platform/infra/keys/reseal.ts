@@ -57,8 +57,8 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
     const went = await goThrough(db, vault, otherColumns, options);
     // A pass without a readable value proves that no process wrote under another key in the pause before this pass.
     const isSettled = pass > 1 && went.readable === 0;
-    // The service's own key is resealed last. As long as it is under a former key, a process cannot start without that former key. So no
-    // process starts without the former key while other values still need it.
+    // The service's own key is resealed last. While it is under a former key, no process starts without that former key. So the former key
+    // stays available as long as other values need it.
     const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
     resealed += went.resealed + own.resealed;
     if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
@@ -90,8 +90,8 @@ interface SealedRow {
 }
 
 /**
- * Goes through the values of these columns that are not under the current key. The order is that of the index: it reads the values before
- * and after those of the current key.
+ * Goes through the values of these columns that are not under the current key. It goes in the order of the index. It reads the values that
+ * come before the current key's values, and the values that come after them.
  */
 async function goThrough(
   db: Database,

@@ -168,7 +168,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
       accessKeyId: storage.accessKeyId.reveal(),
       secretAccessKey: storage.secretAccessKey.reveal(),
     },
-    requestChecksumCalculation: 'WHEN_REQUIRED', // By default, the client would add trailers, which servers other than Amazon's refuse.
+    requestChecksumCalculation: 'WHEN_REQUIRED', // Otherwise the client would add trailers, which servers other than Amazon's refuse.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: withinMs, throwOnRequestTimeout: true },
   };

@@ -5,7 +5,8 @@ import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
- * The SET clauses of an UPDATE of `mails` for a mail that was sent, as an event proves. They change the status to `sent`. If a worker is
+ * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
+ * is
  * still handing the mail over, the status stays, because that worker records the result.
  * @param at the time of the event
  */

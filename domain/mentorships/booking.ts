@@ -29,7 +29,8 @@ const sessionState = (message: string) => new DomainError('session_state', messa
 
 /**
  * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. If
- * concurrent bookings concern several mentorships of one mentor, exclusion constraints of the database refuse the overlapping one. If the
+ * concurrent bookings concern several mentorships of one mentor, exclusion constraints of the database refuse a session that overlaps
+ * another session. If the
  * session moves to another mentor, the former mentor gets a mail
  * (MENT-11).
  * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id

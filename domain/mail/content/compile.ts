@@ -228,7 +228,7 @@ function blockHtml(block: Prose, slots: Slots, dir: string): string {
   return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
-/** Returns the words of a text. It omits the variables, because they do not show the language of the text. */
+/** Returns the words of a text without the variables, because variables do not show the language of the text. */
 function wordsOf(prose: readonly Prose[]): string {
   const inlineWords = (inlines: readonly Inline[]): string =>
     inlines

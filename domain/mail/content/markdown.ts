@@ -6,7 +6,8 @@ import MarkdownIt, { type Token } from 'markdown-it';
 /** The deepest nesting of lists. */
 const deepestLists = 10;
 /**
- * The deepest nesting that the parser reads. It omits deeper content. Each list counts as two levels (the list and its item), so even the
+ * The deepest nesting that the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
+ * even the
  * deepest allowed lists stay below this limit.
  */
 const maxNesting = 2 * deepestLists + 4;

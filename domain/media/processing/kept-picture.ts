@@ -57,7 +57,7 @@ export async function keepPicture(
 
 /**
  * Empties the object of the original. The function may be repeated. If the file is removed at the same time, this function also removes the
- * empty object. Otherwise the last erasure of the file would remove it.
+ * empty object. If that fails, the last erasure of the file removes the empty object.
  * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

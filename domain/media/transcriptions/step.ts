@@ -150,8 +150,8 @@ interface MadeSubtitles {
 }
 
 /**
- * Stores the object, and then the row. Until the row names the object, the object is recorded for erasure. So the bucket erases the object
- * if the process dies before it writes the row. If an administrator uploads a track during the transcription, the uploaded track stays. If
+ * Stores the object, and then the row. Until the row names the object, the object is recorded for erasure. So if the process dies before it
+ * writes the row, the object is erased later. If an administrator uploads a track during the transcription, the uploaded track stays. If
  * the content of the file changes
  * (MED-18), the transcription starts again.
  * @throws LeaseLost

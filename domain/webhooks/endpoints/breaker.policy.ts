@@ -37,7 +37,7 @@ export interface Breaker {
   throttleMailedAt: Date | null;
 }
 
-/** The maximum of `breakerStep`. The hold stops growing earlier, but an endpoint may fail any number of times. */
+/** The maximum of `breakerStep`. A higher step would not make the hold longer, and an endpoint may fail any number of times. */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;

@@ -63,8 +63,9 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation, and is
-   * deleted without a confirmation (DEC-62). So the service may write to an account that is confirmed, and to an account that no sign-up
+   * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation. Without a
+   * confirmation, the account is deleted (DEC-62). So the service may write to an account that is confirmed, and to an account that no
+   * sign-up
    * opened.
    */
   @Column({ type: 'text', default: 'club' })

@@ -1,6 +1,6 @@
 /**
- * A request to check which students have completed a course. A student can complete a course without an own request if a lesson is
- * withdrawn, or if the student's access is restored. The run `course-completion/<course id>` looks at every student who may have completed
+ * A request to check which students have completed a course. A student can complete a course without sending a request, if a lesson is
+ * withdrawn or if the student's access is restored. The run `course-completion/<course id>` looks at every student who may have completed
  * all published lessons. At its end, the run deletes the row.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';

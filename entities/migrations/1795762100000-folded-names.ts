@@ -5,8 +5,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Letters that people often type instead of another letter, and the digits of other scripts. The search treats each of them like its
- * partner in the second text.
+ * Letters that people often type instead of another letter, and the digits of other scripts. In each pair, the search treats a letter of
+ * the first text like the letter at the same place in the second text.
  */
 const variants: readonly (readonly [string, string])[] = [
   ['ٱىیېےکڪہھەةۃ', 'اييييككههههه'],

@@ -90,8 +90,8 @@ export class Database extends Queries {
 
   /**
    * Runs `work` in one transaction. If Postgres ended the transaction because of a passing conflict, or if `work` threw StaleRead, this
-   * method tries again: up to five times, with a short pause between two tries. If `work` wrote work for the relay, this method notifies
-   * the relay after the commit. A NOTIFY inside the transaction would make commits wait for one another (ENG-14).
+   * method tries again: up to five times, with a short pause between two tries. If `work` left facts or wakes for the relay, this method
+   * notifies the relay after the commit. A NOTIFY inside the transaction would make commits wait for one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return againAfterConflicts(async () => {

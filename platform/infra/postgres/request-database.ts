@@ -1,6 +1,7 @@
 /**
- * Postgres for one request that changes something. The handler of the request calls `transaction` as usual. This method runs the work, but
- * leaves the transaction open. The API later commits the transaction together with the answer, by {@link RequestDatabase.commit}. So a
+ * Postgres for one request that changes something. The handler of the request calls `transaction` as usual. In this class, `transaction`
+ * runs the work, but leaves the transaction open. The API later commits the transaction together with the answer, by {@link
+ * RequestDatabase.commit}. So a
  * request commits only once (ADR 69).
  */
 import type { QueryRunner } from 'typeorm';

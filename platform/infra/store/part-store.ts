@@ -2,9 +2,8 @@
  * Resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
  * - The caller stores the id of an upload, so no object `.info` exists. The holder of the upload's lock writes the id once.
  * - All parts except the last have the same size. A part counts only if all parts before it exist.
- * - Bytes that are too few for a part are called a remainder. A remainder is stored as a separate object `<key>.part-<n>`, and follows
- * after
- *   n parts. If a late request stores a remainder that does not follow after the existing parts, that remainder is ignored.
+ * - Bytes that are too few for a part are called a remainder. A remainder is stored as a separate object `<key>.part-<n>`, and
+ *   follows after n parts. If a late request stores a remainder that does not follow after the existing parts, that remainder is ignored.
  * - A remainder is removed only after a whole part has replaced it. So no acknowledged byte is lost if a process dies.
  * - Bytes pass through two buffers of one part each, and through no file.
  */
